@@ -26,7 +26,7 @@ pub use http::stopping::ignore_other_signals;
 pub use http::tls::{LiveTls, PemFile, TlsPems};
 pub use metrics::{Metrics, MetricsAccess, ProcessCounters};
 pub use routes::{ROUTES, authorized_by, description as openapi, slave_routes, statistics_paths};
-pub use service::{Listen, METRICS_CONNECTIONS, Service, Settings};
+pub use service::{HttpSettings, Listen, METRICS_CONNECTIONS, Service};
 
 /// The oldest and the newest microversion.
 pub const OLDEST_VERSION: Version = Version::MIN;

@@ -59,15 +59,15 @@ pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligibl
 pub use candidate::{Candidate, Placement};
 pub use candidates::{candidates, check_interrupt};
 pub use explain::{Explain, Rejection};
-pub use expression::{Comparison, Expression, Verdict};
+pub use expression::{Comparison, Expression, Truth};
 pub use group_conflict::{GroupConflict, Relation, group_conflict};
 pub use over_normal::{OverSequence, for_purpose};
 pub use providers::providers;
 pub use purpose::Purpose;
-pub use rank::{Load, Rank, Scoring};
+pub use rank::{CandidateLoad, Rank, Scoring};
 pub use rejected::{RoomCounts, rejected_in_host};
 pub use request::{
-    Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, Members, ProviderQuery, Request, Traits,
+    Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, MemberOf, ProviderQuery, Request, Traits,
 };
 pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};

@@ -20,7 +20,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 use tokio::sync::{Mutex, oneshot};
 
-use self::text::Page;
+use self::text::MetricsPage;
 use super::http::headers::{request_id_header, text as header_text};
 use super::http::statistics::HttpStatistics;
 use super::readiness::Readiness;
@@ -123,7 +123,7 @@ pub async fn answer(
 }
 
 fn page(metrics: &Metrics, service: Option<&Service>) -> String {
-    let mut page = Page::default();
+    let mut page = MetricsPage::default();
     process::write(&mut page, &metrics.process);
     service::write_http(&mut page, &metrics.http);
     if let Some(service) = service {

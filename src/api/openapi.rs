@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::version::{LAST_MODIFIED, NATIVE_STEP, Version};
 use schemas::Schemas;
 use span::Span;
-use texts::Texts;
+use texts::ApiTexts;
 
 /// The path of the document.
 pub const URL: &str = "/openapi.json";
@@ -83,7 +83,7 @@ pub fn text(routes: &[Route], version: Option<&str>) -> Option<String> {
 
 /// The summary of the operation that a route serves.
 pub fn summary(route: &Route) -> String {
-    static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::read);
+    static TEXTS: LazyLock<ApiTexts> = LazyLock::new(ApiTexts::read);
     let summary = TEXTS.operation(route)["summary"].as_str();
     summary.unwrap_or_default().to_owned()
 }
@@ -91,7 +91,7 @@ pub fn summary(route: &Route) -> String {
 fn document(routes: &[Route], only: Option<Span>) -> Value {
     let everything = [Span::ALL, Span::Native];
     let scope = only.as_ref().map_or(&everything[..], std::slice::from_ref);
-    let texts = Texts::read();
+    let texts = ApiTexts::read();
     let mut schemas = Schemas::new(&texts);
     let paths = paths(routes, scope, &texts, &mut schemas);
     let refusals = responses::refusal_components(&paths, scope, &mut schemas);
@@ -136,7 +136,7 @@ fn document(routes: &[Route], only: Option<Span>) -> Value {
 }
 
 /// The operations by path, in the order of the table.
-fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<'_>) -> Value {
+fn paths(routes: &[Route], scope: &[Span], texts: &ApiTexts, schemas: &mut Schemas<'_>) -> Value {
     let mut paths = Map::new();
     // The empty path is another spelling of the root.
     for route in routes.iter().filter(|route| !route.path.is_empty()) {
@@ -154,7 +154,7 @@ fn paths(routes: &[Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<
 }
 
 /// The nouns of the paths, in the order of the documents.
-fn tags(texts: &Texts, paths: &Value) -> Value {
+fn tags(texts: &ApiTexts, paths: &Value) -> Value {
     let paths = paths.as_object().into_iter().flatten();
     let used: BTreeSet<&str> = paths.map(|(path, _)| operations::noun(path)).collect();
     let tags = texts.nouns().filter(|noun| used.contains(noun));
@@ -193,7 +193,7 @@ fn parameters(span: Span) -> Value {
 }
 
 /// The headers of answers, each with the version from which it is always present.
-fn headers(span: Span, texts: &Texts) -> Value {
+fn headers(span: Span, texts: &ApiTexts) -> Value {
     let headers = [
         ("Allow", None),
         ("Cache-Control", Some(LAST_MODIFIED)),

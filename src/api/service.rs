@@ -21,13 +21,13 @@ pub struct Service {
     pub policy: LivePolicy,
     pub auth: Authenticator,
     pub bodies: Arc<BodyMemory>,
-    pub settings: Settings,
+    pub settings: HttpSettings,
     pub statistics: Arc<HttpStatistics>,
 }
 
 /// Settings of the HTTP layer.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct HttpSettings {
     /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and
     /// `Location`.
     pub url_prefix: String,
@@ -58,7 +58,7 @@ pub struct Settings {
 /// take the first, which should differ, and their texts are few.
 const LARGE_SAMPLE: usize = 100;
 
-impl Settings {
+impl HttpSettings {
     /// The settings of the search for `request`, with an interrupt of its own. If its answer has a limit, it is another
     /// sample each time: schedulers that are answered at the same time would otherwise choose the same provider.
     pub fn search(&self, request: &search::Request) -> search::SearchSettings {

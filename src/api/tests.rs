@@ -28,7 +28,7 @@ use tempfile::TempDir;
 use super::http::body::BodyMemory;
 use super::http::dispatch;
 use super::routes::ROUTES;
-use super::service::{Service, Settings};
+use super::service::{HttpSettings, Service};
 use crate::auth::Authenticator;
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{self, Database};
@@ -80,17 +80,17 @@ impl TestServer {
         TestServer::with(|_| ())
     }
 
-    pub fn with(change: impl FnOnce(&mut Settings)) -> TestServer {
+    pub fn with(change: impl FnOnce(&mut HttpSettings)) -> TestServer {
         TestServer::with_rows(change, "")
     }
 
     /// A service on a database with the rows of this SQL.
-    pub fn with_rows(change: impl FnOnce(&mut Settings), sql: &str) -> TestServer {
+    pub fn with_rows(change: impl FnOnce(&mut HttpSettings), sql: &str) -> TestServer {
         TestServer::start(change, false, Authenticator::NoAuth2, sql)
     }
 
     /// A service as one of several processes on a database.
-    pub fn shared(change: impl FnOnce(&mut Settings)) -> TestServer {
+    pub fn shared(change: impl FnOnce(&mut HttpSettings)) -> TestServer {
         TestServer::start(change, true, Authenticator::NoAuth2, "")
     }
 
@@ -108,7 +108,7 @@ impl TestServer {
         .expect("a file");
     }
 
-    fn start(change: impl FnOnce(&mut Settings), shared: bool, auth: Authenticator, sql: &str) -> TestServer {
+    fn start(change: impl FnOnce(&mut HttpSettings), shared: bool, auth: Authenticator, sql: &str) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
@@ -138,7 +138,7 @@ impl TestServer {
         };
         let pools = Pools::start(100).expect("runtimes").into();
         let (model, running) = Model::start((database, None), &writer, rules, lock, pools).expect("a model");
-        let mut settings = Settings {
+        let mut settings = HttpSettings {
             url_prefix: String::new(),
             scheme: "http",
             max_body_size: 1000,

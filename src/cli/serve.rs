@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::command_line::CommandLine;
 use super::{CommandError, db, keystone, logging, metrics, open_files, panics, parts, sockets};
-use crate::api::{self, BodyMemory, Front, HttpStatistics, Listen, Listeners, Served, Service};
+use crate::api::{self, BodyMemory, Front, HttpSettings, HttpStatistics, Listen, Listeners, Served, Service};
 use crate::auth::Authenticator;
 use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationStrategy, Options, masked_url};
 use crate::db::writer::{WalLimits, WriterSettings};
@@ -145,7 +145,7 @@ fn load(
     (database, replica): (Database, Option<ReadReplica>),
     policy: LivePolicy,
     auth: Authenticator,
-    settings: api::Settings,
+    settings: HttpSettings,
     statistics: Arc<HttpStatistics>,
 ) -> Result<(Service, RunningTasks), CommandError> {
     // Refused before the lock of the database is made beside the file.
@@ -184,7 +184,7 @@ fn load(
     Ok((service, tasks))
 }
 
-fn background_tasks(options: &Options, settings: &api::Settings, model: &Model) -> std::io::Result<[Background; 4]> {
+fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -> std::io::Result<[Background; 4]> {
     let options = &options.placet;
     let workloads = settings.pending_workloads(model.clone())?;
     let census = settings.census(model.clone())?;
@@ -240,8 +240,8 @@ fn rules(options: &Options) -> Rules {
     }
 }
 
-fn settings(options: &Options, slave_routes: Vec<&'static str>) -> api::Settings {
-    api::Settings {
+fn settings(options: &Options, slave_routes: Vec<&'static str>) -> HttpSettings {
+    HttpSettings {
         url_prefix: options.placet.url_prefix.0.clone(),
         scheme: scheme(options),
         max_body_size: options.placet.max_body_size,

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use super::candidate::{Candidate, Placement};
 use super::candidates::candidates;
-use super::rank::{BestCandidates, Load, Ranking, Scoring};
+use super::rank::{BestCandidates, CandidateLoad, Ranking, Scoring};
 use super::request::Request;
 use super::settings::SearchSettings;
 use super::shown_providers::ShownProviders;
@@ -17,7 +17,7 @@ pub struct Scored {
     pub candidate: Candidate,
     pub score: f64,
     /// The inputs of the score, in the order of the candidate's placements.
-    pub loads: Vec<Load>,
+    pub loads: Vec<CandidateLoad>,
 }
 
 /// The best candidates of a request.
@@ -51,7 +51,7 @@ pub fn best<S: Deref<Target = Snapshot>>(
     let load = |&Placement { slot, class, amount }: &Placement| {
         let (limit, used) = snapshot.limit_and_used(slot, class);
         let used = used.saturating_add(amount);
-        Load {
+        CandidateLoad {
             slot,
             class,
             used,

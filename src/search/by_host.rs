@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, Placement};
-use super::candidates::{Candidates, candidates};
+use super::candidates::{CandidateIter, candidates};
 use super::explain::Explain;
 use super::rank::Scoring;
 use super::request::Request;
@@ -145,7 +145,7 @@ pub fn best_in_host(
 
 /// As [`each_host`], of a search that has not begun.
 fn each_of(
-    mut search: Candidates<&Snapshot, ()>,
+    mut search: CandidateIter<&Snapshot, ()>,
     scoring: Option<Scoring>,
     mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {

@@ -19,18 +19,18 @@ use crate::interrupt::Interrupt;
 
 /// A lazy iterator over all candidates of a request, which searches only as far as candidates are taken. Limits,
 /// filters and scores are adapters on top, as `Selection` is. `S` is a snapshot, borrowed or shared.
-pub struct Candidates<S, E> {
+pub struct CandidateIter<S, E> {
     pub(super) snapshot: S,
     /// Whether the summaries of an answer show whole trees.
     pub(super) whole_trees: bool,
     /// See [`SearchSettings::max_candidates`].
     pub(super) max_candidates: (usize, bool),
     interrupt: Interrupt,
-    search: Search<E>,
+    search: SearchMethod<E>,
 }
 
 /// How candidates are found.
-enum Search<E> {
+enum SearchMethod<E> {
     /// No provider can match.
     Empty,
     /// Every candidate is one provider.
@@ -49,7 +49,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
     request: &Request,
     settings: &SearchSettings,
     explain: E,
-) -> Result<Candidates<S, E>> {
+) -> Result<CandidateIter<S, E>> {
     settings.interrupt.spend(request.steps_a_block() - 1);
     let common = resolve::common_filter(&snapshot, request, settings.strict_step)?;
     let mut filters = Vec::with_capacity(request.groups.len());
@@ -112,20 +112,20 @@ fn begin<S: Deref<Target = Snapshot>, E: Explain>(
     settings: &SearchSettings,
     mut filters: Vec<ProviderFilter>,
     explain: E,
-) -> Candidates<S, E> {
+) -> CandidateIter<S, E> {
     let search = match filters.pop() {
-        None => Search::Empty,
-        Some(filter) if filters.is_empty() && is_single_provider(&snapshot, request, &filter) => Search::Single(
+        None => SearchMethod::Empty,
+        Some(filter) if filters.is_empty() && is_single_provider(&snapshot, request, &filter) => SearchMethod::Single(
             Box::new(SingleProvider::new(&snapshot, request, filter, settings, explain)),
         ),
         Some(filter) => {
             filters.push(filter);
             let split = SplitRequest::new(&snapshot, request, filters, settings);
             let roots = RootIter::new(&snapshot, split, explain);
-            Search::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
+            SearchMethod::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };
-    Candidates {
+    CandidateIter {
         whole_trees: request.nested && snapshot.has_trees(),
         snapshot,
         max_candidates: settings.max_candidates(request),
@@ -155,25 +155,25 @@ fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderF
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Candidates<S, E> {
+impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for CandidateIter<S, E> {
     type Item = Candidate;
 
     fn next(&mut self) -> Option<Candidate> {
         match &mut self.search {
-            Search::Empty => None,
-            Search::Single(single) => single.next(&self.snapshot),
-            Search::Trees(trees) => trees.next(&self.snapshot),
+            SearchMethod::Empty => None,
+            SearchMethod::Single(single) => single.next(&self.snapshot),
+            SearchMethod::Trees(trees) => trees.next(&self.snapshot),
         }
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
+impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
     /// Before the first candidate: only candidates of the tree of `root` are wanted.
     pub(super) fn in_tree(mut self, root: Slot) -> Self {
         match &mut self.search {
-            Search::Empty => {}
-            Search::Single(single) => single.restrict(&by_block(self.snapshot.tree(root))),
-            Search::Trees(trees) => trees.roots.restrict(root),
+            SearchMethod::Empty => {}
+            SearchMethod::Single(single) => single.restrict(&by_block(self.snapshot.tree(root))),
+            SearchMethod::Trees(trees) => trees.roots.restrict(root),
         }
         self
     }
@@ -182,9 +182,9 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     pub(super) fn best(&mut self, ranking: &Ranking) -> Result<BestCandidates> {
         let snapshot = &self.snapshot;
         let (all, is_exact) = match &mut self.search {
-            Search::Empty => (Vec::new(), true),
-            Search::Single(single) => (single.best(snapshot, ranking.scoring, ranking.count), true),
-            Search::Trees(trees) => (trees.best(snapshot, ranking), trees.is_exact()),
+            SearchMethod::Empty => (Vec::new(), true),
+            SearchMethod::Single(single) => (single.best(snapshot, ranking.scoring, ranking.count), true),
+            SearchMethod::Trees(trees) => (trees.best(snapshot, ranking), trees.is_exact()),
         };
         check_interrupt(&self.interrupt)?;
         Ok(BestCandidates { all, is_exact })
@@ -193,11 +193,11 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     /// Before the first candidate: room does not count. No effect, and false, unless every candidate is one provider.
     pub(super) fn ignore_room(&mut self) -> bool {
         match &mut self.search {
-            Search::Single(single) => {
+            SearchMethod::Single(single) => {
                 single.filter.ignores_room = true;
                 true
             }
-            Search::Empty | Search::Trees(_) => false,
+            SearchMethod::Empty | SearchMethod::Trees(_) => false,
         }
     }
 
@@ -212,12 +212,12 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     ) -> Result<bool> {
         let snapshot = &self.snapshot;
         let is_exact = match &mut self.search {
-            Search::Empty => true,
-            Search::Single(single) => {
+            SearchMethod::Empty => true,
+            SearchMethod::Single(single) => {
                 single.each_host(snapshot, scoring, found);
                 true
             }
-            Search::Trees(trees) => {
+            SearchMethod::Trees(trees) => {
                 trees.each_host(snapshot, scoring, found);
                 trees.is_exact()
             }
@@ -230,8 +230,8 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     /// one provider.
     pub(super) fn next_tree_with_all_parts(&mut self) -> Option<Slot> {
         match &mut self.search {
-            Search::Empty | Search::Single(_) => None,
-            Search::Trees(trees) => trees.next_root(&self.snapshot),
+            SearchMethod::Empty | SearchMethod::Single(_) => None,
+            SearchMethod::Trees(trees) => trees.next_root(&self.snapshot),
         }
     }
 
@@ -243,7 +243,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     pub(super) fn check_complete(&self) -> Result<()> {
         check_interrupt(&self.interrupt)?;
         match &self.search {
-            Search::Trees(trees) if trees.gave_up() => Err(Error::BadRequest {
+            SearchMethod::Trees(trees) if trees.gave_up() => Err(Error::BadRequest {
                 detail:
                     "Too many ways to place these groups would have to be tried: name fewer groups, amounts that are \
                          alike, or a smaller limit."
@@ -257,7 +257,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
     #[cfg(test)]
     pub(super) fn steps(&self) -> u64 {
         match &self.search {
-            Search::Trees(trees) => trees.steps(),
+            SearchMethod::Trees(trees) => trees.steps(),
             _ => 0,
         }
     }

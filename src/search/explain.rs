@@ -1,6 +1,6 @@
 //! Explains why a search rejects providers.
 
-use super::expression::Verdict;
+use super::expression::Truth;
 use super::snapshot::{BlockSlots, ClassId, ProviderState, Slot};
 
 /// Why a provider was rejected: the first reason found, in the order in which filters are tried. `index` and `group`
@@ -26,7 +26,7 @@ pub enum Rejection {
     ForbiddenDomain,
     /// The condition of a group is not true for the provider; without a group, the condition of the request for the
     /// root. Of groups with equal conditions, `group` is the first.
-    Condition { group: Option<usize>, verdict: Verdict },
+    Condition { group: Option<usize>, verdict: Truth },
     /// The provider, or an ancestor, is in this state.
     State { state: ProviderState },
     /// The provider has no inventory of the class.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::snapshot::PropertyValue;
 
 pub(super) use compiled::CompiledExpression;
-pub use judge::Verdict;
+pub use judge::Truth;
 
 /// A condition on one provider. The default is always true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -9,9 +9,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::candidate::Candidate;
-use super::candidates::{Candidates, candidates};
+use super::candidates::{CandidateIter, candidates};
 use super::purpose::Purpose;
-use super::rank::{Cost, Scoring};
+use super::rank::{RankCost, Scoring};
 use super::request::Request;
 use super::sequence::{PlannedUsage, UsageChange};
 use super::settings::SearchSettings;
@@ -49,7 +49,7 @@ pub struct OverSequence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Quality {
     over: i64,
-    cost: Cost,
+    cost: RankCost,
     /// The number of candidates compared before. Of equal candidates the first is best, so a gang is on several hosts.
     number: usize,
 }
@@ -111,7 +111,7 @@ impl OverSequence {
     /// Finds the best candidate, and keeps the quality of the best candidate of each host.
     fn compare(
         &mut self,
-        mut search: Candidates<&Snapshot, ()>,
+        mut search: CandidateIter<&Snapshot, ()>,
         normal: &PlannedUsage,
         (snapshot, settings): (&Snapshot, &SearchSettings),
     ) -> Result<LeastOver> {
@@ -125,7 +125,7 @@ impl OverSequence {
             let cost = |scoring: Scoring| scoring.cost(snapshot, &candidate.placements);
             let quality = Quality {
                 over: normal.added_over(&candidate.placements),
-                cost: Cost(self.scoring.map_or(0.0, cost)),
+                cost: RankCost(self.scoring.map_or(0.0, cost)),
                 number: self.compared,
             };
             self.keep(host, quality);

@@ -21,7 +21,7 @@ use super::snapshot::{ClassId, Slot};
 
 pub(super) use best_of::BestOf;
 pub(super) use bound_queue::BoundQueue;
-pub(super) use costs::{Cost, lesser};
+pub(super) use costs::{RankCost, lesser};
 
 /// Which candidates of a request a caller prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Rank {
 
 /// The score of a candidate, and which score is best.
 ///
-/// Scores come from values of `Load`, one for each provider and class in the candidate. A share is `used / limit`. A
-/// limit of zero or less counts as full: its share is 1, and its free share 0.
+/// Scores come from values of `CandidateLoad`, one for each provider and class in the candidate. A share is
+/// `used / limit`. A limit of zero or less counts as full: its share is 1, and its free share 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scoring {
     /// The greatest share; the highest score is best.
@@ -74,7 +74,7 @@ pub enum Scoring {
 
 /// The usage of one provider and class as if a candidate were claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct CandidateLoad {
     pub slot: Slot,
     pub class: ClassId,
     /// After the claim.

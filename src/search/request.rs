@@ -46,7 +46,7 @@ pub struct Group {
     /// Classes with amounts; each class once, each amount at least 1.
     pub resources: Vec<(String, i64)>,
     pub traits: Traits,
-    pub member_of: Members,
+    pub member_of: MemberOf,
     /// The uuid of any provider of the only tree that may serve the group.
     pub in_tree: Option<String>,
     /// A condition on the provider of a granular group. The group without a suffix has none: its condition is a
@@ -97,7 +97,7 @@ pub struct Traits {
 
 /// Required and forbidden aggregates, by uuid in the spelling of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Members {
+pub struct MemberOf {
     /// At least one aggregate of each set is required.
     pub any_of: Vec<BTreeSet<String>>,
     /// None of these aggregates is allowed.
@@ -112,7 +112,7 @@ pub struct ProviderQuery {
     /// The uuid of any provider of the listed tree.
     pub in_tree: Option<String>,
     pub traits: Traits,
-    pub members: Members,
+    pub members: MemberOf,
     /// As [`Group::resources`]; the provider itself must have room for all amounts.
     pub resources: Vec<(String, i64)>,
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::described_filter::HostFilter;
 use super::expression::CompiledExpression;
 use super::provider_filter::{MemberIds, ProviderFilter, TraitIds};
-use super::request::{Group, Members, ProviderQuery, Request, Traits};
+use super::request::{Group, MemberOf, ProviderQuery, Request, Traits};
 use super::scan;
 use super::snapshot::{Catalog, ClassId, Snapshot, TraitId};
 use crate::error::{Error, Result};
@@ -149,7 +149,7 @@ fn known_traits(catalog: &Catalog, names: &BTreeSet<String>, unknown: fn(String)
     names.iter().map(look_up).collect()
 }
 
-fn member_ids(catalog: &Catalog, members: &Members) -> MemberIds {
+fn member_ids(catalog: &Catalog, members: &MemberOf) -> MemberIds {
     let known = |uuids: &BTreeSet<String>| uuids.iter().filter_map(|uuid| catalog.aggregate_id(uuid)).collect();
     MemberIds {
         any_of: members.any_of.iter().map(known).collect(),

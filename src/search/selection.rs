@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use super::candidate::Candidate;
-use super::candidates::Candidates;
+use super::candidates::CandidateIter;
 use super::explain::Explain;
 use super::shown_providers::ShownProviders;
 use super::snapshot::{BlockSlots, Snapshot};
@@ -15,7 +15,7 @@ use crate::error::Result;
 /// The last item is [`crate::error::Error::BadRequest`] if the search ended early and found fewer candidates than the
 /// answer may hold.
 pub struct Selection<S, E> {
-    candidates: Candidates<S, E>,
+    candidates: CandidateIter<S, E>,
     /// How many more candidates the answer may hold.
     remaining: usize,
     ended: bool,
@@ -23,7 +23,7 @@ pub struct Selection<S, E> {
     shown: ShownProviders,
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
+impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
     /// At most as many candidates as the request and the deployment allow, then the providers of the summaries.
     pub fn select(self) -> Selection<S, E> {
         Selection {

@@ -40,7 +40,7 @@ pub struct CandidateSequence<'a> {
     /// The number of the first candidate in `found`. Candidates are numbered through all searches.
     first: usize,
     /// By cost; without a rank, by how often a candidate was taken.
-    queue: BoundQueue<Waiting>,
+    queue: BoundQueue<QueuedCandidate>,
     /// Candidates outside `found` cost at least this.
     max_cost: f64,
     /// By root, the trees that changed since the search.
@@ -59,7 +59,7 @@ pub struct CandidateSequence<'a> {
 
 /// A candidate in the queue, or a tree whose best candidate is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Waiting {
+struct QueuedCandidate {
     root: Slot,
     /// An index into `found`.
     candidate: Option<usize>,
@@ -138,7 +138,7 @@ impl<'a> CandidateSequence<'a> {
             tree.changes += 1;
             // A claim never makes a tree better for `Emptiest`. So the tree's candidate may wait until it comes first.
             if scoring != Scoring::Emptiest || change.is_release {
-                let waiting = Waiting {
+                let waiting = QueuedCandidate {
                     root,
                     candidate: tree.candidate,
                     changes: tree.searched,
@@ -188,10 +188,10 @@ impl<'a> CandidateSequence<'a> {
         &mut self,
         usage: &mut PlannedUsage,
         scoring: Scoring,
-        waiting: Waiting,
+        waiting: QueuedCandidate,
         changes: u32,
     ) -> Result<()> {
-        let Waiting { root, candidate, .. } = waiting;
+        let QueuedCandidate { root, candidate, .. } = waiting;
         self.changed.entry(root).or_default().searched = changes;
         if let Some(at) = candidate
             && usage.is_alone(root)
@@ -199,7 +199,7 @@ impl<'a> CandidateSequence<'a> {
             let placements = &self.found[at].placements;
             if usage.has_room(placements) {
                 let cost = usage.cost(scoring, placements);
-                self.queue.push(cost, Waiting { changes, ..waiting });
+                self.queue.push(cost, QueuedCandidate { changes, ..waiting });
             }
             return Ok(());
         }
@@ -215,7 +215,7 @@ impl<'a> CandidateSequence<'a> {
             if known.is_none() {
                 self.found.push(best);
             }
-            let waiting = Waiting {
+            let waiting = QueuedCandidate {
                 root,
                 candidate: Some(at),
                 changes,
@@ -245,7 +245,7 @@ impl<'a> CandidateSequence<'a> {
         };
         self.is_local = all.iter().all(|(_, candidate)| is_local(snapshot, candidate));
         let waiting = all.iter().enumerate().map(|(at, (cost, candidate))| {
-            let waiting = Waiting {
+            let waiting = QueuedCandidate {
                 root: snapshot.cached_root(candidate.mappings[0].1[0]),
                 candidate: Some(at),
                 changes: 0,

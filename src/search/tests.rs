@@ -26,9 +26,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::candidate::Candidate;
-use super::candidates::Candidates;
+use super::candidates::CandidateIter;
 use super::explain::Explain;
-use super::request::{Group, Members, Request, Traits};
+use super::request::{Group, MemberOf, Request, Traits};
 use super::settings::{SearchLimits, SearchSettings, TreeOrder};
 use super::snapshot::{
     AggregateId, Catalog, ClassId, Inventory, ProviderId, ProviderRow, Slot, Snapshot, TextIndex, TraitId,
@@ -158,7 +158,7 @@ pub(super) struct Found {
     pub cut: bool,
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Candidates<S, E> {
+impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
     pub(super) fn found(self) -> Result<Found> {
         let mut selection = self.select();
         let candidates = selection.by_ref().collect::<Result<_>>()?;
@@ -177,8 +177,8 @@ pub(super) fn required(names: &[&str]) -> Traits {
     }
 }
 
-pub(super) fn member_of(uuids: &[&str]) -> Members {
-    Members {
+pub(super) fn member_of(uuids: &[&str]) -> MemberOf {
+    MemberOf {
         any_of: vec![set(uuids)],
         forbidden: BTreeSet::new(),
     }

@@ -52,13 +52,13 @@ pub struct CloudTotals {
     pub hosts: [u64; ProviderState::ALL.len()],
 }
 
-type Sums = BTreeMap<ClassId, ClassTotals>;
+type ClassSums = BTreeMap<ClassId, ClassTotals>;
 
 /// The sums of all providers in this version, and of at most `max_aggregates` aggregates.
 pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     let (kept, omitted_aggregates) = largest_aggregates(snapshot, max_aggregates);
     let shown: HashSet<AggregateId> = kept.iter().map(|(id, _)| *id).collect();
-    let (mut all, mut by_aggregate) = (Sums::new(), HashMap::<AggregateId, Sums>::new());
+    let (mut all, mut by_aggregate) = (ClassSums::new(), HashMap::<AggregateId, ClassSums>::new());
     let mut hosts = [0; ProviderState::ALL.len()];
     for slot in snapshot.iter() {
         if snapshot.parent(slot).is_none() {
@@ -105,7 +105,7 @@ fn largest_aggregates(snapshot: &Snapshot, max: usize) -> (Vec<(AggregateId, u64
     (largest, omitted)
 }
 
-fn named(snapshot: &Snapshot, sums: Sums) -> Vec<(Arc<str>, ClassTotals)> {
+fn named(snapshot: &Snapshot, sums: ClassSums) -> Vec<(Arc<str>, ClassTotals)> {
     let name = |(id, totals)| Some((Arc::clone(snapshot.catalog().class_name(id)?), totals));
     sums.into_iter().filter_map(name).collect()
 }

@@ -8,7 +8,7 @@ use super::python::strip;
 use super::query::Query;
 use super::uuid;
 use crate::error::{Error, Result};
-use crate::search::{Members, Traits};
+use crate::search::{MemberOf, Traits};
 use crate::version::{ANY_TRAITS, FORBIDDEN_AGGREGATES, FORBIDDEN_TRAITS, REPEATED_MEMBER_OF, Version};
 
 /// Whether a class may be named with the amount 0.
@@ -131,12 +131,12 @@ fn one_trait_of(text: &str, choice: &str) -> Result<Traits> {
 }
 
 /// Combines all `member_of` parameters of the group with this suffix. Before 1.24 only a single parameter is allowed.
-pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Members> {
+pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<MemberOf> {
     let values = query.all(&format!("member_of{suffix}"));
     if version < REPEATED_MEMBER_OF && values.len() > 1 {
         return bad_request(format!("Multiple member_of{suffix} parameters are not supported"));
     }
-    let mut combined = Members::default();
+    let mut combined = MemberOf::default();
     for value in values {
         let (forbidden, aggregates) = aggregates(value)?;
         if !forbidden {

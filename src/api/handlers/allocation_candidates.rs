@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::api::http::access::shortened;
 use crate::api::http::chunks::ChunkSource;
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::{Effort, RequestContext};
+use crate::api::http::request_context::{ChunkWork, RequestContext};
 use crate::api::http::statistics::HttpStatistics;
-use crate::api::http::streaming::LogContext;
+use crate::api::http::streaming::BrokenAnswerContext;
 use crate::error::Result;
 use crate::model::reads::unknown_names::Names;
 use crate::search::{self, Interrupt, Rank, Snapshot};
@@ -66,14 +66,14 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
         });
         Ok(source)
     };
-    let log_context = LogContext {
+    let log_context = BrokenAnswerContext {
         what: format!("{path}?{}", context.query),
         advice: " Ask with a limit, so that it is found before it is sent.",
     };
     let reply = context
         .stream(
             log_context,
-            Effort::Search,
+            ChunkWork::Search,
             has_limit.then_some(MAX_BUFFERED_BYTES),
             make_source,
         )

@@ -6,8 +6,8 @@ use chrono::DateTime;
 
 use crate::api::http::chunks::ChunkSource;
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::{Effort, RequestContext};
-use crate::api::http::streaming::LogContext;
+use crate::api::http::request_context::{ChunkWork, RequestContext};
+use crate::api::http::streaming::BrokenAnswerContext;
 use crate::error::Result;
 use crate::model::reads::unknown_names::Names;
 use crate::model::resource_providers::{self, Delete, Provider};
@@ -26,7 +26,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let snapshot = prepared.snapshot;
     query.name = prepared.provider_name.or(query.name);
     let (version, prefix) = (context.version, context.prefix().to_owned());
-    let log_context = LogContext {
+    let log_context = BrokenAnswerContext {
         what: format!("/resource_providers?{}", context.query),
         advice: "",
     };
@@ -42,7 +42,9 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
             Ok(source)
         }
     };
-    let reply = context.stream(log_context, Effort::Listing, None, make_source).await?;
+    let reply = context
+        .stream(log_context, ChunkWork::Listing, None, make_source)
+        .await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(prepared.stale))

@@ -11,7 +11,7 @@ pub struct Accept {
 }
 
 #[derive(Debug, PartialEq)]
-struct Range<'a> {
+struct MediaRange<'a> {
     kind: &'a str,
     subtype: &'a str,
     /// Parameters as in `version=1`. A range with parameters matches nothing in placet.
@@ -37,10 +37,10 @@ impl Accept {
 
 /// The quality of `kind/subtype`: of the most specific ranges the first decides. A header that cannot be parsed accepts
 /// everything.
-fn quality(ranges: Option<&[Range<'_>]>, kind: &str, subtype: &str) -> f32 {
+fn quality(ranges: Option<&[MediaRange<'_>]>, kind: &str, subtype: &str) -> f32 {
     let Some(ranges) = ranges else { return 1.0 };
-    let is_kind = |range: &&Range<'_>| range.kind.eq_ignore_ascii_case(kind);
-    let is_exact = |range: &&Range<'_>| is_kind(range) && range.subtype.eq_ignore_ascii_case(subtype);
+    let is_kind = |range: &&MediaRange<'_>| range.kind.eq_ignore_ascii_case(kind);
+    let is_exact = |range: &&MediaRange<'_>| is_kind(range) && range.subtype.eq_ignore_ascii_case(subtype);
     let exact = ranges.iter().find(|range| is_exact(range) && !range.has_parameters);
     let of_kind = || ranges.iter().find(|range| is_kind(range) && range.subtype == "*");
     let of_all = || ranges.iter().find(|range| range.kind == "*" && range.subtype == "*");
@@ -51,7 +51,7 @@ fn quality(ranges: Option<&[Range<'_>]>, kind: &str, subtype: &str) -> f32 {
 }
 
 /// The ranges of the header, or `None` if the grammar (RFC 7231) does not cover the whole header.
-fn ranges(text: &str) -> Option<Vec<Range<'_>>> {
+fn ranges(text: &str) -> Option<Vec<MediaRange<'_>>> {
     let mut items = split(text, ',');
     // After a comma at the beginning the grammar has a second comma.
     if text.starts_with(',') && items.nth(1) != Some("") {
@@ -72,7 +72,7 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
 }
 
 /// Type, subtype, parameters, and the quality with its extensions.
-fn range(text: &str) -> Option<Range<'_>> {
+fn range(text: &str) -> Option<MediaRange<'_>> {
     let mut parts = split(text, ';');
     let (kind, subtype) = parts.next()?.split_once('/')?;
     let (mut has_parameters, mut quality) = (false, None);
@@ -89,7 +89,7 @@ fn range(text: &str) -> Option<Range<'_>> {
             return None;
         }
     }
-    (is_token(kind) && is_token(subtype)).then(|| Range {
+    (is_token(kind) && is_token(subtype)).then(|| MediaRange {
         kind,
         subtype,
         has_parameters,
@@ -189,13 +189,13 @@ mod tests {
     }
 
     /// As [`ranges`], by the pattern.
-    fn ranges_by_pattern(text: &str) -> Option<Vec<Range<'_>>> {
+    fn ranges_by_pattern(text: &str) -> Option<Vec<MediaRange<'_>>> {
         static RANGE: LazyLock<Regex> = LazyLock::new(|| compiled(&range_pattern()));
         static HEADER: LazyLock<Regex> = LazyLock::new(|| {
             let (range, blanks) = (range_pattern(), r"[ \t]*");
             compiled(&format!("^(?:,|{range})(?:{blanks},(?:{blanks}{range})?)*{blanks}$"))
         });
-        let found = RANGE.captures_iter(text).map(|range| Range {
+        let found = RANGE.captures_iter(text).map(|range| MediaRange {
             kind: range.get(1).map_or("", |kind| kind.as_str()),
             subtype: range.get(2).map_or("", |subtype| subtype.as_str()),
             has_parameters: !range[3].is_empty(),

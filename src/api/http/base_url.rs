@@ -5,7 +5,7 @@ use percent_encoding::percent_decode_str;
 
 use super::headers::text;
 use super::request_head::Forwarded;
-use crate::api::service::Settings;
+use crate::api::service::HttpSettings;
 
 /// The base URL for the client of one request.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    pub fn of(request: &HttpRequest, settings: &Settings) -> BaseUrl {
+    pub fn of(request: &HttpRequest, settings: &HttpSettings) -> BaseUrl {
         let forwarded = Forwarded::of(request, settings.parse_proxy_headers);
         let host = forwarded.host.or_else(|| text(request, "host"));
         let host = host.or_else(|| request.uri().authority().map(ToString::to_string));
@@ -31,7 +31,7 @@ impl BaseUrl {
 
 /// The path of the route: decoded, and without the prefix. A proxy may have stripped the prefix. Each byte becomes one
 /// character, as in OpenStack Placement, whose refusals quote paths in this form.
-pub fn route_path(path: &str, settings: &Settings) -> String {
+pub fn route_path(path: &str, settings: &HttpSettings) -> String {
     let below_prefix = path.strip_prefix(settings.url_prefix.as_str());
     let path = below_prefix
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::connections::Connection;
 use super::disconnect::DisconnectWatch;
 use super::headers::text;
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use crate::error::Error;
 use crate::pools::{LargeValue, SMALL_BODY_BYTES};
 
@@ -41,14 +41,14 @@ impl BodyMemory {
 
 /// The body of a request; empty if the route takes no body.
 #[derive(Default)]
-pub struct Body {
+pub struct RequestBody {
     /// Taken and freed by the reader of the body.
     pub bytes: Vec<u8>,
     /// Counts the body until the request is answered, because the values from the body take memory, too.
     share: Option<MemoryShare>,
 }
 
-impl Body {
+impl RequestBody {
     /// Whether the body was large on arrival, also after the body was read.
     pub fn is_large(&self) -> bool {
         self.share.as_ref().is_some_and(|share| share.bytes > SMALL_BODY_BYTES)
@@ -56,7 +56,7 @@ impl Body {
 }
 
 /// A body that was refused before reading is freed here.
-impl Drop for Body {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         let is_large = self.bytes.len() > SMALL_BODY_BYTES;
         drop(LargeValue::new(std::mem::take(&mut self.bytes), is_large));
@@ -103,7 +103,7 @@ pub async fn read(
     payload: Payload,
     limit: usize,
     memory: &Arc<BodyMemory>,
-) -> Result<Body, Refusal> {
+) -> Result<RequestBody, HttpRefusal> {
     let announced = text(request, "content-length").and_then(|length| length.parse::<usize>().ok());
     if announced.is_some_and(|length| length > limit) {
         return Err(too_large(limit));
@@ -114,7 +114,7 @@ pub async fn read(
     let read = collect(request, payload, limit, announced.unwrap_or_default(), memory);
     timeout(BODY_TIMEOUT, read).await.unwrap_or_else(|_| {
         let detail = "Its body did not arrive in time.";
-        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, detail))
+        Err(HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, detail))
     })
 }
 
@@ -124,7 +124,7 @@ async fn collect(
     limit: usize,
     announced: usize,
     memory: &Arc<BodyMemory>,
-) -> Result<Body, Refusal> {
+) -> Result<RequestBody, HttpRefusal> {
     let mut bytes: Vec<u8> = Vec::with_capacity(announced.min(SMALL_BODY_BYTES));
     let mut share = MemoryShare {
         bytes: 0,
@@ -137,7 +137,7 @@ async fn collect(
             break;
         };
         let mut part =
-            part.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, unreadable(request, &error)).closing())?;
+            part.map_err(|error| HttpRefusal::new(StatusCode::BAD_REQUEST, unreadable(request, &error)).closing())?;
         if let Some(end) = end {
             part.truncate(end - bytes.len());
         }
@@ -153,10 +153,10 @@ async fn collect(
     }
     if end.is_some_and(|end| bytes.len() < end) {
         let detail = unreadable(request, &PayloadError::Incomplete(None));
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).closing());
+        return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, detail).closing());
     }
     let share = Some(share);
-    Ok(Body { bytes, share })
+    Ok(RequestBody { bytes, share })
 }
 
 /// The length of the body of a request with `Upgrade`. placet ignores `Upgrade`, but actix takes all further bytes for
@@ -166,9 +166,9 @@ fn end_despite_upgrade(request: &HttpRequest, announced: usize) -> Option<usize>
     (has("upgrade") && !has("transfer-encoding")).then_some(announced)
 }
 
-fn too_large(limit: usize) -> Refusal {
+fn too_large(limit: usize) -> HttpRefusal {
     let detail = format!("Request is too large. Larger than {limit}.");
-    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
 }
 
 /// The reason why a body cannot be read.

@@ -7,7 +7,7 @@ use actix_web::http::{Method, StatusCode};
 
 use super::headers::text;
 use super::negotiate::{self, Unserved};
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use super::request_head::RequestHead;
 use crate::api::route::{Family, Media, Outside, Route};
 use crate::api::service::Service;
@@ -24,20 +24,22 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// The target of a request is a path, `*` or a URL. A bare authority, as in `GET host HTTP/1.1`, is for `CONNECT`
 /// alone.
-pub fn check_target(request: &HttpRequest) -> Result<(), Refusal> {
+pub fn check_target(request: &HttpRequest) -> Result<(), HttpRefusal> {
     let target = request.uri();
     let is_authority = target.scheme().is_none() && target.authority().is_some();
     if is_authority && request.method() != Method::CONNECT {
         let detail = "The target of the request must be a path.";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
+        return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
     }
     Ok(())
 }
 
 /// Refuses a request behind a request that the client announced as the last on the connection.
-pub fn behind_the_last_request() -> Refusal {
+pub fn behind_the_last_request() -> HttpRefusal {
     let detail = "The request before this one was announced as the last on its connection.";
-    Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version().closing()
+    HttpRefusal::new(StatusCode::BAD_REQUEST, detail)
+        .at_any_version()
+        .closing()
 }
 
 /// The rows of the route table that match this path.
@@ -51,7 +53,7 @@ pub async fn authenticate(
     head: &RequestHead,
     rows: &[&Route],
     service: &Service,
-) -> Result<Option<Arc<Caller>>, Refusal> {
+) -> Result<Option<Arc<Caller>>, HttpRefusal> {
     if !rows.is_empty() && rows.iter().all(|route| route.rule.is_none()) {
         return Ok(None);
     }
@@ -67,27 +69,27 @@ pub async fn authenticate(
 
 /// The microversion of the request, which is also set in `head` for the answer; `None` for the native API, which has no
 /// versions.
-pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, Refusal> {
+pub fn negotiate_version(request: &HttpRequest, head: &mut RequestHead) -> Result<Option<Version>, HttpRefusal> {
     if head.native {
         return Ok(None);
     }
     let header = text(request, "openstack-api-version");
     let version = negotiate::version(header.as_deref()).map_err(|unserved| match unserved {
-        Unserved::Malformed(reason) => Refusal::new(StatusCode::BAD_REQUEST, reason),
-        Unserved::Unsupported(reason) => Refusal::not_acceptable(&head.accept.text, &reason),
+        Unserved::Malformed(reason) => HttpRefusal::new(StatusCode::BAD_REQUEST, reason),
+        Unserved::Unsupported(reason) => HttpRefusal::not_acceptable(&head.accept.text, &reason),
     });
-    let version = version.map_err(Refusal::at_any_version)?;
+    let version = version.map_err(HttpRefusal::at_any_version)?;
     head.version = Some(version);
     Ok(head.version)
 }
 
 /// A request that announces a body must have a `Content-Type`.
-pub fn check_length_has_type(request: &HttpRequest) -> Result<(), Refusal> {
+pub fn check_length_has_type(request: &HttpRequest) -> Result<(), HttpRefusal> {
     let has_body = text(request, "content-length").is_some_and(|length| !length.trim_start_matches('0').is_empty());
     let has_type = text(request, "content-type").is_some_and(|content_type| !content_type.is_empty());
     if has_body && !has_type {
         let detail = "content-type header required when content-length > 0";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
+        return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, detail).at_any_version());
     }
     Ok(())
 }
@@ -98,13 +100,13 @@ pub fn find_route(
     rows: &[&'static Route],
     version: Option<Version>,
     head: &RequestHead,
-) -> Result<&'static Route, Refusal> {
+) -> Result<&'static Route, HttpRefusal> {
     if rows.is_empty() {
-        return Err(Refusal::new(StatusCode::NOT_FOUND, "").at_any_version());
+        return Err(HttpRefusal::new(StatusCode::NOT_FOUND, "").at_any_version());
     }
     let method = request.method();
     let Some(first) = rows.iter().find(|route| route.method == *method) else {
-        return Err(Refusal::method_not_allowed(method, Some(methods(rows))));
+        return Err(HttpRefusal::method_not_allowed(method, Some(methods(rows))));
     };
     if first.media_first {
         check_media(request, first.media, head)?;
@@ -113,8 +115,8 @@ pub fn find_route(
         Family::Placement {
             outside: Outside::MethodNotAllowed,
             ..
-        } => Refusal::method_not_allowed(method, None),
-        Family::Placement { .. } | Family::Native => Refusal::new(StatusCode::NOT_FOUND, ""),
+        } => HttpRefusal::method_not_allowed(method, None),
+        Family::Placement { .. } | Family::Native => HttpRefusal::new(StatusCode::NOT_FOUND, ""),
     };
     let mut serving = rows
         .iter()
@@ -137,18 +139,18 @@ fn methods(routes: &[&Route]) -> String {
     methods.join(", ")
 }
 
-fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Result<(), Refusal> {
+fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Result<(), HttpRefusal> {
     match media {
         Media::ConsumesJson => {
             let header = text(request, "content-type");
             let content_type = header.as_deref().and_then(|text| text.split(';').next());
             let is_merge_patch = request.method() == Method::PATCH && content_type == Some(MERGE_PATCH);
             if content_type != Some(JSON) && !is_merge_patch {
-                return Err(Refusal::unsupported_media_type(header.as_deref(), JSON));
+                return Err(HttpRefusal::unsupported_media_type(header.as_deref(), JSON));
             }
         }
         Media::ProducesJson if head.accept.json == 0.0 => {
-            return Err(Refusal::not_acceptable(
+            return Err(HttpRefusal::not_acceptable(
                 &head.accept.text,
                 "Only application/json is provided",
             ));
@@ -159,7 +161,7 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
 }
 
 /// Checks the policy rule of the route's family, if any, and the policy rule of the route.
-pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), Refusal> {
+pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), HttpRefusal> {
     let Some(rule) = route.rule else { return Ok(()) };
     if let Some(rule) = route.family.rule() {
         authorize_rule(rule, &Target::Own(caller), caller, service)?;
@@ -174,7 +176,7 @@ pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service:
     authorize_rule(rule, &target, caller, service)
 }
 
-fn authorize_rule(rule: &PolicyRule, target: &Target, caller: &Caller, service: &Service) -> Result<(), Refusal> {
+fn authorize_rule(rule: &PolicyRule, target: &Target, caller: &Caller, service: &Service) -> Result<(), HttpRefusal> {
     match service.policy.current().authorize(rule, caller, target) {
         PolicyDecision::Allowed => Ok(()),
         PolicyDecision::Denied => Err(Error::Forbidden {
@@ -182,8 +184,8 @@ fn authorize_rule(rule: &PolicyRule, target: &Target, caller: &Caller, service: 
         }
         .into()),
         // A token of the wrong scope is refused with the rule's name alone.
-        PolicyDecision::WrongScope => Err(Refusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
-        PolicyDecision::Undecided(reason) => Err(Refusal::new(
+        PolicyDecision::WrongScope => Err(HttpRefusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
+        PolicyDecision::Undecided(reason) => Err(HttpRefusal::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             format!("The policy {} cannot be decided: {reason}.", rule.name),
         )),

@@ -6,7 +6,7 @@
 
 mod address;
 pub mod closed;
-mod members;
+mod open_connections;
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use address::Address;
-use closed::Wait;
-pub use members::spare_connections;
+use closed::WaitCause;
+pub use open_connections::spare_connections;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
@@ -31,7 +31,7 @@ const ROUNDS_OF_A_LOOK: usize = 2;
 
 /// The open connections of one worker.
 pub struct Connections {
-    members: RefCell<members::Members>,
+    open: RefCell<open_connections::OpenConnections>,
     statistics: Arc<HttpStatistics>,
     next_id: Cell<u64>,
     clock: Cell<u64>,
@@ -81,7 +81,7 @@ impl Connections {
     /// At most `limit` connections, if enough connections may be closed.
     pub fn new(limit: usize, statistics: Arc<HttpStatistics>) -> Rc<Connections> {
         Rc::new(Connections {
-            members: RefCell::new(members::Members::new(limit)),
+            open: RefCell::new(open_connections::OpenConnections::new(limit)),
             statistics,
             next_id: Cell::default(),
             clock: Cell::default(),
@@ -111,9 +111,9 @@ impl Connections {
             closing: Cell::new(Closing::No),
             close: Notify::new(),
         });
-        let mut members = self.members.borrow_mut();
-        members.close_surplus(1, true);
-        members.add(Rc::clone(&connection));
+        let mut open = self.open.borrow_mut();
+        open.close_surplus(1, true);
+        open.add(Rc::clone(&connection));
         OpenConnection(connection)
     }
 
@@ -129,7 +129,7 @@ impl Connections {
     }
 
     fn close_surplus(&self, is_look_allowed: bool) {
-        self.members.borrow_mut().close_surplus(0, is_look_allowed);
+        self.open.borrow_mut().close_surplus(0, is_look_allowed);
     }
 }
 
@@ -207,7 +207,7 @@ impl Connection {
                 return;
             }
             self.closing.set(Closing::No);
-            self.all.members.borrow_mut().spare();
+            self.all.open.borrow_mut().spare();
             // The next connection goes without a look: otherwise busy clients could keep all new clients waiting.
             self.all.close_surplus(false);
         }
@@ -236,13 +236,13 @@ impl Connection {
         self.served.get() > 0 && self.has_token.get() && !self.write_is_blocked.get()
     }
 
-    fn waits_for(&self) -> Wait {
+    fn waits_for(&self) -> WaitCause {
         if self.write_is_blocked.get() {
-            Wait::Client
+            WaitCause::Client
         } else if self.awaits_request() {
-            Wait::Request
+            WaitCause::Request
         } else {
-            Wait::Answer
+            WaitCause::Answer
         }
     }
 }
@@ -306,7 +306,7 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.all.members.borrow_mut().remove(&self.0);
+        self.0.all.open.borrow_mut().remove(&self.0);
     }
 }
 

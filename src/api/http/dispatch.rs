@@ -18,12 +18,12 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::access::Times;
 use super::base_url::{self, BaseUrl};
-use super::body::{self, Body};
+use super::body::{self, RequestBody};
 use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
 use super::headers::REQUEST_ID_HEADER;
 use super::paced_body::paced;
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use super::reply::Reply;
 use super::request_context::RequestContext;
 use super::request_head::RequestHead;
@@ -96,7 +96,7 @@ async fn answer_logged(
         Ok(reply) => reply.take_granted().map(access::Decided::Granted),
         Err(refusal) => refusal.log_reason().map(access::Decided::Refused),
     };
-    let varies = !head.native && outcome.as_ref().map_or_else(Refusal::varies, |_| true);
+    let varies = !head.native && outcome.as_ref().map_or_else(HttpRefusal::varies, |_| true);
     let mut response = match outcome {
         Ok(reply) => reply.respond(head.version),
         Err(refusal) => {
@@ -123,7 +123,7 @@ async fn answer_logged(
 }
 
 /// Logs a refusal that the client did not cause.
-fn log_refusal(refusal: &Refusal) {
+fn log_refusal(refusal: &HttpRefusal) {
     let level = match refusal.status() {
         StatusCode::INTERNAL_SERVER_ERROR => log::Level::Error,
         StatusCode::SERVICE_UNAVAILABLE => log::Level::Warn,
@@ -150,7 +150,9 @@ pub(in crate::api) fn add_headers(response: &mut HttpResponse, head: &RequestHea
 }
 
 /// Turns a panic into a refusal: the request fails, and the process continues to serve other requests.
-pub(in crate::api) async fn catch_panic(work: impl Future<Output = Result<Reply, Refusal>>) -> Result<Reply, Refusal> {
+pub(in crate::api) async fn catch_panic(
+    work: impl Future<Output = Result<Reply, HttpRefusal>>,
+) -> Result<Reply, HttpRefusal> {
     let mut work = pin!(work);
     poll_fn(
         |task| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(task))) {
@@ -162,7 +164,7 @@ pub(in crate::api) async fn catch_panic(work: impl Future<Output = Result<Reply,
                     .unwrap_or("a panic");
                 log::error!("panicked: {message}");
                 let detail = "The request met a defect of placet; the log has more under its request id.";
-                Poll::Ready(Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
+                Poll::Ready(Err(HttpRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, detail)))
             }
         },
     )
@@ -175,7 +177,7 @@ async fn serve(
     (service, routes): (Arc<Service>, &'static [Route]),
     head: &mut RequestHead,
     arrived: &mut Option<Arrived>,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, HttpRefusal> {
     checks::check_target(request)?;
     let path = base_url::route_path(request.path(), &service.settings);
     head.native = route::is_native(&path);
@@ -198,7 +200,7 @@ async fn serve(
             let limit = service.settings.max_body_size.min(route.max_body_bytes);
             body::read(request, payload, limit, &service.bodies).await?
         }
-        Media::Unchecked | Media::ProducesJson => Body::default(),
+        Media::Unchecked | Media::ProducesJson => RequestBody::default(),
     };
     *arrived = Some(Arrived {
         at: Instant::now(),

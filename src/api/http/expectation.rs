@@ -27,7 +27,7 @@ pub enum Expectation {
 
 /// The treatment of the bytes from actix.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Forwarding {
     /// This many bytes are written.
     Write(usize),
     /// This many bytes are dropped: an answer follows.
@@ -51,16 +51,16 @@ impl Expectation {
     }
 
     /// The treatment of `bytes`, which begin with answers to earlier requests or with a 100.
-    pub fn step(self, bytes: &[u8]) -> Step {
+    pub fn step(self, bytes: &[u8]) -> Forwarding {
         if matches!(self, Expectation::None | Expectation::Met) {
-            return Step::Write(bytes.len());
+            return Forwarding::Write(bytes.len());
         }
         let mut parts = bytes.windows(CONTINUE.len());
         match parts.position(|part| part == CONTINUE) {
-            None => Step::Write(bytes.len()),
-            Some(0) if bytes.len() == CONTINUE.len() && self == Expectation::Undecided => Step::Hold,
-            Some(0) => Step::Drop(CONTINUE.len()),
-            Some(at) => Step::Write(at),
+            None => Forwarding::Write(bytes.len()),
+            Some(0) if bytes.len() == CONTINUE.len() && self == Expectation::Undecided => Forwarding::Hold,
+            Some(0) => Forwarding::Drop(CONTINUE.len()),
+            Some(at) => Forwarding::Write(at),
         }
     }
 }
@@ -74,13 +74,13 @@ mod tests {
         let refused = [CONTINUE, b"HTTP/1.1 401"].concat();
         let behind = [b"HTTP/1.1 200 OK\r\n\r\n", CONTINUE].concat();
         let steps = |expectation: Expectation| [CONTINUE, &refused, &behind].map(|bytes| expectation.step(bytes));
-        let whole = [25, 37, 44].map(Step::Write);
+        let whole = [25, 37, 44].map(Forwarding::Write);
         assert_eq!(steps(Expectation::None), whole);
         assert_eq!(steps(Expectation::Met), whole);
-        let expected = [Step::Hold, Step::Drop(25), Step::Write(19)];
+        let expected = [Forwarding::Hold, Forwarding::Drop(25), Forwarding::Write(19)];
         assert_eq!(steps(Expectation::Undecided), expected);
-        let expected = [Step::Drop(25), Step::Drop(25), Step::Write(19)];
+        let expected = [Forwarding::Drop(25), Forwarding::Drop(25), Forwarding::Write(19)];
         assert_eq!(steps(Expectation::Refused), expected);
-        assert_eq!(Expectation::Undecided.step(b"HTTP/1.1 200 OK"), Step::Write(15));
+        assert_eq!(Expectation::Undecided.step(b"HTTP/1.1 200 OK"), Forwarding::Write(15));
     }
 }

@@ -19,25 +19,25 @@ use super::dispatch;
 use super::expectation::Expectation;
 use super::headers::request_id_header;
 use super::health::{self, Phase};
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use super::request_head::RequestHead;
 use super::statistics::HttpStatistics;
 use crate::api::docs;
 use crate::api::metrics::{self, Metrics, MetricsAccess};
 use crate::api::route::Route;
-use crate::api::service::{Service, Settings};
+use crate::api::service::{HttpSettings, Service};
 
 /// The state that all workers share before there is a service.
 pub struct Front {
     service: SetOnce<Data<Service>>,
     stopping: watch::Sender<bool>,
-    settings: Settings,
+    settings: HttpSettings,
     routes: &'static [Route],
     metrics: Arc<Metrics>,
 }
 
 impl Front {
-    pub fn new(settings: Settings, routes: &'static [Route], metrics: Metrics) -> Front {
+    pub fn new(settings: HttpSettings, routes: &'static [Route], metrics: Metrics) -> Front {
         Front {
             service: SetOnce::new(),
             stopping: watch::channel(false).0,
@@ -124,7 +124,7 @@ impl Front {
 
     fn refuse_while_loading(&self, request: &HttpRequest) -> HttpResponse {
         let detail = "placet stops before it has read its tables.";
-        let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
+        let refusal = HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, detail).at_any_version();
         let head = RequestHead::of(request, self.settings.parse_proxy_headers);
         let mut response = refusal.respond(&head);
         dispatch::add_headers(&mut response, &head, false);

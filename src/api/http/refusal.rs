@@ -25,7 +25,7 @@ const MIDDLEWARE_MESSAGE: &str = "The request you have made requires authenticat
 
 /// An error answer to a request.
 #[derive(Debug, Clone)]
-pub struct Refusal {
+pub struct HttpRefusal {
     status: StatusCode,
     /// The sentence before the detail.
     explanation: Explanation,
@@ -55,43 +55,43 @@ enum Explanation {
     Middleware,
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for HttpRefusal {
     fn from(error: Error) -> Self {
         let (status, code) = errors::status_and_code(&error);
         let has_more = error.log_reason().is_some() || error.reasons().is_some();
-        Refusal {
+        HttpRefusal {
             code,
             error: has_more.then(|| Box::new(error.clone())),
             varies: errors::varies(&error),
-            ..Refusal::new(status, error.to_string())
+            ..HttpRefusal::new(status, error.to_string())
         }
     }
 }
 
-impl From<Denied> for Refusal {
+impl From<Denied> for HttpRefusal {
     fn from(denied: Denied) -> Self {
         let refusal = match denied {
-            Denied::Unauthenticated { www_authenticate, body } => Refusal {
+            Denied::Unauthenticated { www_authenticate, body } => HttpRefusal {
                 www_authenticate: www_authenticate.map(String::into_boxed_str),
                 explanation: match body {
                     UnauthenticatedBody::Placement => Explanation::Standard,
                     UnauthenticatedBody::Middleware => Explanation::Middleware,
                 },
-                ..Refusal::new(StatusCode::UNAUTHORIZED, "")
+                ..HttpRefusal::new(StatusCode::UNAUTHORIZED, "")
             },
-            Denied::Unavailable { detail } => Refusal::new(StatusCode::SERVICE_UNAVAILABLE, detail),
+            Denied::Unavailable { detail } => HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, detail),
         };
-        Refusal {
+        HttpRefusal {
             before_placement: true,
             ..refusal.at_any_version()
         }
     }
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// A refusal with the standard sentence of its status.
-    pub fn new(status: StatusCode, detail: impl Into<String>) -> Refusal {
-        Refusal {
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> HttpRefusal {
+        HttpRefusal {
             status,
             explanation: Explanation::Standard,
             detail: cut_at(detail.into(), MAX_DETAIL_BYTES),
@@ -106,50 +106,50 @@ impl Refusal {
     }
 
     /// The same refusal, announced as the last answer on its connection.
-    pub fn closing(self) -> Refusal {
-        Refusal { closes: true, ..self }
+    pub fn closing(self) -> HttpRefusal {
+        HttpRefusal { closes: true, ..self }
     }
 
     /// The same refusal at every version, so the answer does not vary.
-    pub fn at_any_version(self) -> Refusal {
-        Refusal { varies: false, ..self }
+    pub fn at_any_version(self) -> HttpRefusal {
+        HttpRefusal { varies: false, ..self }
     }
 
-    fn with_explanation(status: StatusCode, explanation: String, detail: &str) -> Refusal {
-        Refusal {
+    fn with_explanation(status: StatusCode, explanation: String, detail: &str) -> HttpRefusal {
+        HttpRefusal {
             explanation: Explanation::Custom(cut_at(explanation, MAX_EXPLANATION_BYTES)),
-            ..Refusal::new(status, detail)
+            ..HttpRefusal::new(status, detail)
         }
     }
 
     /// The URL does not have this method. `allow` lists the methods of the URL, if the answer is to name them.
-    pub fn method_not_allowed(method: &Method, allow: Option<String>) -> Refusal {
+    pub fn method_not_allowed(method: &Method, allow: Option<String>) -> HttpRefusal {
         let explanation = format!("The method {method} is not allowed for this resource. ");
         let detail = allow
             .as_ref()
             .map_or("", |_| "The method specified is not allowed for this resource.");
-        Refusal {
+        HttpRefusal {
             allow: allow.map(String::into_boxed_str),
-            ..Refusal::with_explanation(StatusCode::METHOD_NOT_ALLOWED, explanation, detail)
+            ..HttpRefusal::with_explanation(StatusCode::METHOD_NOT_ALLOWED, explanation, detail)
         }
     }
 
     /// No media type that the client accepts can be served.
-    pub fn not_acceptable(accept: &str, detail: &str) -> Refusal {
+    pub fn not_acceptable(accept: &str, detail: &str) -> HttpRefusal {
         let explanation = format!(
             "The resource could not be generated that was acceptable to your browser\n(content of type {accept}. "
         );
-        Refusal::with_explanation(StatusCode::NOT_ACCEPTABLE, explanation, detail)
+        HttpRefusal::with_explanation(StatusCode::NOT_ACCEPTABLE, explanation, detail)
     }
 
     /// The route does not accept the body's media type.
-    pub fn unsupported_media_type(content_type: Option<&str>, supported: &str) -> Refusal {
+    pub fn unsupported_media_type(content_type: Option<&str>, supported: &str) -> HttpRefusal {
         let requested = content_type.filter(|text| !text.is_empty()).unwrap_or("None");
         let requested = &*cut_at(requested.to_owned(), MAX_EXPLANATION_BYTES / 2);
         let explanation = format!("The request media type {requested} is not supported by this server. ");
         let without_parameters = requested.split(';').next().unwrap_or(requested);
         let detail = format!("The media type {without_parameters} is not supported, use {supported}");
-        Refusal::with_explanation(StatusCode::UNSUPPORTED_MEDIA_TYPE, explanation, &detail)
+        HttpRefusal::with_explanation(StatusCode::UNSUPPORTED_MEDIA_TYPE, explanation, &detail)
     }
 
     pub fn varies(&self) -> bool {

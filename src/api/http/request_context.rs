@@ -8,13 +8,13 @@ use actix_web::web::Bytes;
 
 use super::access;
 use super::base_url::BaseUrl;
-use super::body::Body;
+use super::body::RequestBody;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
-use super::streaming::{self, ChunkThreads, LogContext, StreamingBody};
-use crate::api::service::{Service, Settings};
+use super::streaming::{self, BrokenAnswerContext, ChunkThreads, StreamingBody};
+use crate::api::service::{HttpSettings, Service};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::model::batch::command::Write;
@@ -31,18 +31,18 @@ const FEW_THINGS: usize = 1_000;
 
 /// The place for making the chunks of an answer that does not end on the worker at once.
 #[derive(Clone, Copy)]
-pub enum Effort {
+pub enum ChunkWork {
     /// A list, which soon has something to send.
     Listing,
     /// A search, whose cost has no useful bound.
     Search,
 }
 
-impl Effort {
+impl ChunkWork {
     fn pool(self, pools: &Pools) -> &Pool {
         match self {
-            Effort::Listing => &pools.answers,
-            Effort::Search => &pools.searches,
+            ChunkWork::Listing => &pools.answers,
+            ChunkWork::Search => &pools.searches,
         }
     }
 }
@@ -55,7 +55,7 @@ pub struct RequestContext {
     pub query: String,
     /// The owner of the token; without credentials on a public route.
     pub caller: Arc<Caller>,
-    pub(in crate::api) body: Body,
+    pub(in crate::api) body: RequestBody,
     pub(in crate::api) base_url: BaseUrl,
     /// Watches the client that waits for the answer; `None` in tests, which have no connection.
     pub(in crate::api) client: Option<DisconnectWatch>,
@@ -177,7 +177,7 @@ impl RequestContext {
         Arc::clone(&self.service.statistics)
     }
 
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &HttpSettings {
         &self.service.settings
     }
 
@@ -243,8 +243,8 @@ impl RequestContext {
     /// [`Error::Busy`] if too many searches wait.
     pub async fn stream(
         self,
-        log_context: LogContext,
-        effort: Effort,
+        log_context: BrokenAnswerContext,
+        effort: ChunkWork,
         bound: Option<usize>,
         make_source: impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static,
     ) -> Result<Reply> {
@@ -254,7 +254,7 @@ impl RequestContext {
         Ok(self.reply(log_context, interrupt, first))
     }
 
-    fn reply(self, log_context: LogContext, interrupt: InterruptOnDrop, mut first: FirstChunks) -> Reply {
+    fn reply(self, log_context: BrokenAnswerContext, interrupt: InterruptOnDrop, mut first: FirstChunks) -> Reply {
         match &mut first {
             FirstChunks { chunks, rest: None, .. } if chunks.len() == 1 => {
                 Reply::json(chunks.remove(0).unwrap_or_default())
@@ -275,7 +275,7 @@ impl RequestContext {
 async fn first_chunks(
     pools: &Pools,
     caller: &CallerKey,
-    effort: Effort,
+    effort: ChunkWork,
     bound: Option<usize>,
     make_source: Arc<impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static>,
 ) -> Result<(InterruptOnDrop, FirstChunks)> {

@@ -49,9 +49,9 @@ pub struct CandidateStatistics {
 }
 
 /// A request in progress, if counted.
-pub struct InFlight(Option<Arc<HttpStatistics>>);
+pub struct RequestInFlight(Option<Arc<HttpStatistics>>);
 
-impl Drop for InFlight {
+impl Drop for RequestInFlight {
     fn drop(&mut self) {
         if let Some(statistics) = &self.0 {
             statistics.ended.increment();
@@ -100,12 +100,12 @@ impl HttpStatistics {
     }
 
     /// Counts a request as in flight, until the result is dropped.
-    pub fn begin(self: &Arc<Self>) -> InFlight {
+    pub fn begin(self: &Arc<Self>) -> RequestInFlight {
         if !self.counts {
-            return InFlight(None);
+            return RequestInFlight(None);
         }
         self.begun.increment();
-        InFlight(Some(Arc::clone(self)))
+        RequestInFlight(Some(Arc::clone(self)))
     }
 
     /// Counts an answer. `route`: the path of its row in the route table, if any.

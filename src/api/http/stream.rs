@@ -17,9 +17,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::connections::{Connection, OpenConnection};
 use super::disconnect::DisconnectWatch;
-use super::expectation::{Expectation, Step};
+use super::expectation::{Expectation, Forwarding};
 use super::headers::new_request_id;
-use super::refusal::Refusal;
+use super::refusal::HttpRefusal;
 use crate::log_context::{self, LogContext};
 
 /// The number of kept bytes of the last read, for explaining a faulty request.
@@ -203,10 +203,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
     fn poll_write(mut self: Pin<&mut Self>, task: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let connection = Rc::clone(self.open.connection());
         let bytes = match connection.expectation.get().step(bytes) {
-            Step::Write(length) => &bytes[..length],
-            Step::Drop(length) => return Poll::Ready(Ok(length)),
+            Forwarding::Write(length) => &bytes[..length],
+            Forwarding::Drop(length) => return Poll::Ready(Ok(length)),
             // The task of this write serves the request, so the task writes again after the decision.
-            Step::Hold => return Poll::Pending,
+            Forwarding::Hold => return Poll::Pending,
         };
         let written = self.write_or_replace(task, bytes);
         self.open.write_is_blocked(written.is_pending());
@@ -295,7 +295,7 @@ fn error_response(status: StatusCode, request: &[u8]) -> Vec<u8> {
     log_context::within(Some(Arc::new(context)), || {
         log::info!(target: "placet::access", "unreadable request, status: {}: {detail}", status.as_u16());
     });
-    let body = Refusal::new(status, detail).json_for_unparsable(&request_id);
+    let body = HttpRefusal::new(status, detail).json_for_unparsable(&request_id);
     format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nx-openstack-request-id: \
          {request_id}\r\nvary: openstack-api-version\r\nconnection: close\r\n\r\n{body}",

@@ -33,7 +33,7 @@ pub struct ChunkThreads {
 }
 
 /// The context of the log line about a broken answer.
-pub struct LogContext {
+pub struct BrokenAnswerContext {
     /// The request.
     pub what: String,
     /// The advice, as a sentence with a space before it; or empty.
@@ -44,7 +44,7 @@ pub struct LogContext {
 pub struct StreamingBody {
     /// The request, for log lines during the sending of the answer.
     request: Option<Arc<log_context::LogContext>>,
-    log_context: LogContext,
+    log_context: BrokenAnswerContext,
     client: Option<DisconnectWatch>,
     ready: VecDeque<Vec<u8>>,
     length: Option<usize>,
@@ -67,7 +67,7 @@ enum NextChunk {
 
 impl StreamingBody {
     pub fn new(
-        log_context: LogContext,
+        log_context: BrokenAnswerContext,
         client: Option<DisconnectWatch>,
         threads: ChunkThreads,
         interrupt: InterruptOnDrop,

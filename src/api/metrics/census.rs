@@ -1,6 +1,6 @@
 //! The last count of workloads, their replicas, and their broken rules.
 
-use super::text::Page;
+use super::text::MetricsPage;
 use crate::error::ReasonCode;
 use crate::model::census::{Censuses, Figures, LastCensus};
 use crate::model::workloads::Level;
@@ -8,7 +8,7 @@ use crate::wire::violations::rules;
 
 const LEVELS: [(&str, Level); 3] = [("hard", Level::Hard), ("soft", Level::Soft), ("prefer", Level::Prefer)];
 
-pub fn write(page: &mut Page, counts: &Censuses) {
+pub fn write(page: &mut MetricsPage, counts: &Censuses) {
     let since = counts.last.as_ref().map(|last| last.ended).or(counts.began);
     if let Some(since) = since {
         page.one("placet_census_age_seconds", since.elapsed().as_secs_f64());
@@ -18,7 +18,7 @@ pub fn write(page: &mut Page, counts: &Censuses) {
     }
 }
 
-fn write_last(page: &mut Page, last: &LastCensus) {
+fn write_last(page: &mut MetricsPage, last: &LastCensus) {
     let LastCensus { figures, took, .. } = last;
     page.one("placet_census_duration_seconds", took.as_secs_f64());
     page.one("placet_workloads", figures.workloads);
@@ -29,7 +29,7 @@ fn write_last(page: &mut Page, last: &LastCensus) {
     write_violations(page, figures);
 }
 
-fn write_violations(page: &mut Page, figures: &Figures) {
+fn write_violations(page: &mut MetricsPage, figures: &Figures) {
     page.family("placet_violations");
     for (rule, code) in rules() {
         for (name, level) in LEVELS {

@@ -1,13 +1,13 @@
 //! The metrics of the cloud: the inventory, the usage and the free capacity of each class.
 
-use super::text::Page;
+use super::text::MetricsPage;
 use crate::model::statistics::ModelNumbers;
 use crate::search::{self, AggregateTotals, ClassTotals, CloudTotals, ProviderState};
 
 /// A family for each sum: the names for the cloud and for an aggregate, and the sum.
-type Family = (&'static str, &'static str, fn(&ClassTotals) -> i64);
+type SumFamily = (&'static str, &'static str, fn(&ClassTotals) -> i64);
 
-const FAMILIES: [Family; 6] = [
+const FAMILIES: [SumFamily; 6] = [
     ("placet_inventory_units", "placet_aggregate_inventory_units", |sums| {
         sums.total
     }),
@@ -34,7 +34,7 @@ const FAMILIES: [Family; 6] = [
     ),
 ];
 
-pub fn write(page: &mut Page, numbers: &ModelNumbers, max_aggregates: usize) {
+pub fn write(page: &mut MetricsPage, numbers: &ModelNumbers, max_aggregates: usize) {
     let CloudTotals {
         classes,
         aggregates,
@@ -56,7 +56,7 @@ pub fn write(page: &mut Page, numbers: &ModelNumbers, max_aggregates: usize) {
     page.one("placet_aggregates_omitted", omitted_aggregates);
 }
 
-fn write_aggregates(page: &mut Page, aggregates: &[AggregateTotals]) {
+fn write_aggregates(page: &mut MetricsPage, aggregates: &[AggregateTotals]) {
     if aggregates.is_empty() {
         return;
     }

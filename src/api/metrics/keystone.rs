@@ -1,9 +1,9 @@
 //! Authentication by Keystone: requests to Keystone, and the cache of tokens.
 
-use super::text::Page;
+use super::text::MetricsPage;
 use crate::auth::keystone::{Call, CallOutcome, Eviction, Keystone, LookUp};
 
-pub fn write(page: &mut Page, service: &Keystone) {
+pub fn write(page: &mut MetricsPage, service: &Keystone) {
     let keystone = service.statistics();
     page.family("placet_keystone_requests_total");
     for (call, name) in Call::ALL {

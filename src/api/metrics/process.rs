@@ -4,12 +4,12 @@ use std::fs;
 use std::time::UNIX_EPOCH;
 
 use super::ProcessCounters;
-use super::text::Page;
+use super::text::MetricsPage;
 
 /// Ticks of `/proc/self/stat` in a second: the same on all architectures of Linux with a build of placet.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-pub fn write(page: &mut Page, counters: &ProcessCounters) {
+pub fn write(page: &mut MetricsPage, counters: &ProcessCounters) {
     page.by("version", "placet_build_info", [(env!("CARGO_PKG_VERSION"), 1)]);
     page.one("placet_panics_total", counters.panics.value());
     page.one("placet_log_lines_dropped_total", counters.dropped_log_lines.value());
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_process_knows_its_memory_files_threads_and_start() {
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         let counters = ProcessCounters {
             started: UNIX_EPOCH + Duration::from_millis(1_500),
             panics: Arc::default(),

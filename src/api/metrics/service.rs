@@ -1,14 +1,14 @@
 //! The service: requests, searches, claims, the writer, the snapshot and the database.
 
-use super::text::Page;
-use crate::api::http::connections::closed::Wait;
+use super::text::MetricsPage;
+use crate::api::http::connections::closed::WaitCause;
 use crate::api::http::statistics::HttpStatistics;
 use crate::api::readiness::{Degradation, Readiness};
 use crate::model::statistics::{ClaimStatistics, ModelNumbers, PoolState, ReloadReason, WriterStatistics};
 use crate::pools::Pools;
 use crate::statistics::Counter;
 
-pub fn write_http(page: &mut Page, http: &HttpStatistics) {
+pub fn write_http(page: &mut MetricsPage, http: &HttpStatistics) {
     let routes = http.routes();
     page.family("placet_http_requests_total");
     for numbers in &routes {
@@ -31,7 +31,7 @@ pub fn write_http(page: &mut Page, http: &HttpStatistics) {
         http.versions(),
     );
     page.one("placet_http_requests_in_flight", http.in_flight());
-    let closed = Wait::ALL.map(|(wait, name)| (name, http.closed.count(wait)));
+    let closed = WaitCause::ALL.map(|(wait, name)| (name, http.closed.count(wait)));
     page.by("waited_for", "placet_http_connections_closed_total", closed);
     let candidates = &http.candidates;
     page.one("placet_candidate_answers_total", candidates.answers.value());
@@ -39,7 +39,7 @@ pub fn write_http(page: &mut Page, http: &HttpStatistics) {
     page.one("placet_candidate_search_steps_total", candidates.steps.value());
 }
 
-pub fn write_pools(page: &mut Page, pools: &Pools) {
+pub fn write_pools(page: &mut MetricsPage, pools: &Pools) {
     let waiting = [
         ("searches", pools.searches.waiting()),
         ("attempts", pools.attempts.waiting()),
@@ -49,25 +49,25 @@ pub fn write_pools(page: &mut Page, pools: &Pools) {
     page.by("queue", "placet_queue_length", waiting);
 }
 
-pub fn write_model(page: &mut Page, numbers: &ModelNumbers) {
+pub fn write_model(page: &mut MetricsPage, numbers: &ModelNumbers) {
     write_claims(page, &numbers.claims);
     write_writer(page, &numbers.writer, numbers.unanswered);
     write_snapshot(page, numbers);
     write_database(page, &numbers.pool);
 }
 
-pub fn write_degraded(page: &mut Page, readiness: &Readiness) {
+pub fn write_degraded(page: &mut MetricsPage, readiness: &Readiness) {
     let degraded = Degradation::ALL.map(|(reason, name)| (name, u8::from(readiness.degraded.contains(&reason))));
     page.by("reason", "placet_degraded", degraded);
 }
 
-fn write_claims(page: &mut Page, claims: &ClaimStatistics) {
+fn write_claims(page: &mut MetricsPage, claims: &ClaimStatistics) {
     page.one("placet_claims_granted_total", claims.granted.value());
     page.by("reason", "placet_claims_refused_total", claims.refused());
     page.one("placet_claims_released_total", claims.released.value());
 }
 
-fn write_writer(page: &mut Page, writer: &WriterStatistics, unanswered: usize) {
+fn write_writer(page: &mut MetricsPage, writer: &WriterStatistics, unanswered: usize) {
     page.one("placet_writer_queue_length", unanswered);
     page.one("placet_writer_parked", writer.parked.value());
     page.one("placet_writer_held_rows_total", writer.held_rows.value());
@@ -82,7 +82,7 @@ fn write_writer(page: &mut Page, writer: &WriterStatistics, unanswered: usize) {
     page.by("strategy", "placet_writer_retries_total", retries);
 }
 
-fn write_snapshot(page: &mut Page, numbers: &ModelNumbers) {
+fn write_snapshot(page: &mut MetricsPage, numbers: &ModelNumbers) {
     let statistics = &numbers.snapshot_statistics;
     page.one("placet_snapshot_age_seconds", numbers.snapshot_age.as_secs_f64());
     page.one("placet_snapshot_valid", u8::from(numbers.is_snapshot_valid));
@@ -96,7 +96,7 @@ fn write_snapshot(page: &mut Page, numbers: &ModelNumbers) {
     page.by("reason", "placet_snapshot_reloads_total", reasons.zip(counts));
 }
 
-fn write_database(page: &mut Page, pool: &PoolState) {
+fn write_database(page: &mut MetricsPage, pool: &PoolState) {
     page.one("placet_database_silence_seconds", pool.silence.as_secs_f64());
     let busy = pool.connections.saturating_sub(pool.idle);
     page.by(

@@ -9,12 +9,12 @@ type Labels<'a> = &'a [(&'a str, &'a str)];
 
 /// A page, written family by family.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct MetricsPage {
     text: String,
     family: &'static str,
 }
 
-impl Page {
+impl MetricsPage {
     /// Begins the family with this name in [`FAMILIES`].
     pub fn family(&mut self, name: &'static str) {
         let row = FAMILIES
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_page_has_families_with_samples_whose_labels_are_escaped() {
-        let mut page = Page::default();
+        let mut page = MetricsPage::default();
         page.one("process_threads", 1.5);
         page.family("placet_writer_batch_size");
         page.histogram(

@@ -6,9 +6,9 @@ use super::super::route::{Media, Route};
 use super::parameters::{of_path, of_query};
 use super::refusals;
 use super::responses::Responses;
-use super::schemas::{Part, Schemas};
+use super::schemas::{Schemas, Side};
 use super::span::{Span, merged, one_of_steps};
-use super::texts::Texts;
+use super::texts::ApiTexts;
 
 /// A row of the route table, the versions that it serves, and its description.
 struct ServedRoute<'a> {
@@ -18,7 +18,7 @@ struct ServedRoute<'a> {
 }
 
 /// The operation within `scope`; `None` if no row serves a version of it.
-pub fn operation(routes: &[&Route], scope: &[Span], texts: &Texts, schemas: &mut Schemas<'_>) -> Option<Value> {
+pub fn operation(routes: &[&Route], scope: &[Span], texts: &ApiTexts, schemas: &mut Schemas<'_>) -> Option<Value> {
     let rows = routes.iter().filter_map(|&route| {
         let span = Span::of(route.family);
         Some(ServedRoute {
@@ -87,7 +87,7 @@ fn authorization(operation: &mut Value, route: &Route) {
     }
 }
 
-fn parameters(rows: &[ServedRoute<'_>], served: Span, texts: &Texts, schemas: &Schemas<'_>) -> Value {
+fn parameters(rows: &[ServedRoute<'_>], served: Span, texts: &ApiTexts, schemas: &Schemas<'_>) -> Value {
     let header = json!({"$ref": "#/components/parameters/OpenStack-API-Version"});
     let newest = &rows[rows.len() - 1];
     let query = newest.description["query"].as_str();
@@ -112,7 +112,7 @@ fn body(rows: &[ServedRoute<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
         // By default the schema is named after the method.
         let default_name = format!("{}/{}", noun(row.route.path), row.route.method.as_str().to_lowercase());
         let name = row.description["body"].as_str().unwrap_or(&default_name);
-        steps.extend(schemas.references(Part::Requests, name, row.span));
+        steps.extend(schemas.references(Side::Requests, name, row.span));
     }
     if !steps.is_empty() {
         // Another version does not read the body, so it may be anything.

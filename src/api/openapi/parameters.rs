@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use super::span::{Span, merged, one_of_steps};
-use super::texts::Texts;
+use super::texts::ApiTexts;
 
 /// The fields of a path.
-pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
+pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
     let names = path
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
@@ -38,7 +38,7 @@ struct ParameterForm {
 }
 
 /// The parameters of the query, from the schema that validates it. `served` has the versions of the operation.
-pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &Texts) -> Vec<Value> {
+pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
     let mut parameters: Vec<(String, Vec<(Span, ParameterForm)>)> = Vec::new();
     for (span, query) in schemas.queries(schema_name, served) {
         for (name, form) in forms(&query) {
@@ -54,7 +54,7 @@ pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &
     parameters.collect()
 }
 
-fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts: &Texts) -> Value {
+fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts: &ApiTexts) -> Value {
     let span = steps.iter().map(|(step, _)| *step).reduce(Span::join).unwrap_or(served);
     let required = span == served && steps.iter().all(|(_, form)| form.required);
     let schemas = merged(steps.into_iter().map(|(span, form)| (span, form.schema)));

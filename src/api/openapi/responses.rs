@@ -6,7 +6,7 @@ use actix_web::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::refusals::RefusalDescription;
-use super::schemas::{Part, Schemas};
+use super::schemas::{Schemas, Side};
 use super::span::{Span, merged, one_of_steps};
 use crate::api::route;
 use crate::version::{LAST_MODIFIED, NATIVE_STEP};
@@ -38,7 +38,7 @@ impl Responses {
                 .entry(status.parse().expect("the key of an answer is its status"))
                 .or_default();
             if let Some(name) = answer["body"].as_str() {
-                success.bodies.extend(schemas.references(Part::Answers, name, span));
+                success.bodies.extend(schemas.references(Side::Answers, name, span));
             }
             success.has_location |= answer["location"] == true;
             if !answer["modified"].is_null() && span.reaches(LAST_MODIFIED) {
@@ -136,7 +136,7 @@ fn refusal_component(status: u16, span: Span, schemas: &mut Schemas<'_>) -> Valu
     json!({
         "description": title(status),
         "headers": headers(span, "Vary-If-Any", more),
-        "content": {"application/json": {"schema": one_of_steps(schemas.references(Part::Answers, schema_name, span))}},
+        "content": {"application/json": {"schema": one_of_steps(schemas.references(Side::Answers, schema_name, span))}},
     })
 }
 

@@ -6,40 +6,40 @@ use serde_json::{Map, Value, json};
 
 use super::code_checks;
 use super::span::{Span, steps};
-use super::texts::Texts;
+use super::texts::ApiTexts;
 
-/// The part of a document that contains a schema.
+/// The side of an exchange that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum Side {
     Requests,
     Answers,
 }
 
 /// The schemas of `wire`, and the components made from them so far.
 pub struct Schemas<'a> {
-    texts: &'a Texts,
+    texts: &'a ApiTexts,
     pub components: BTreeMap<String, Value>,
 }
 
 /// The document that contains a schema: a reference without a file is to this document.
 #[derive(Clone, Copy)]
 struct Source {
-    part: Part,
+    side: Side,
     noun: &'static str,
 }
 
 impl Source {
     fn schemas(self, document: &Value) -> &Value {
-        match self.part {
-            Part::Requests => &document["requests"],
-            Part::Answers => &document["answers"],
+        match self.side {
+            Side::Requests => &document["requests"],
+            Side::Answers => &document["answers"],
         }
     }
 
     fn component(self, name: &str) -> String {
-        match self.part {
-            Part::Requests => format!("{}.request.{name}", self.noun),
-            Part::Answers => format!("{}.answer.{name}", self.noun),
+        match self.side {
+            Side::Requests => format!("{}.request.{name}", self.noun),
+            Side::Answers => format!("{}.answer.{name}", self.noun),
         }
     }
 }
@@ -55,7 +55,7 @@ struct SchemaSteps<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    pub fn new(texts: &'a Texts) -> Schemas<'a> {
+    pub fn new(texts: &'a ApiTexts) -> Schemas<'a> {
         Schemas {
             texts,
             components: BTreeMap::new(),
@@ -64,13 +64,13 @@ impl<'a> Schemas<'a> {
 
     /// Whether there is a schema of this name, `noun/name`.
     #[cfg(test)]
-    pub fn has(&self, part: Part, schema_name: &str) -> bool {
-        self.find(part, schema_name).is_some()
+    pub fn has(&self, side: Side, schema_name: &str) -> bool {
+        self.find(side, schema_name).is_some()
     }
 
     /// The steps of `noun/name` within `span`, each as a reference to its component. None if there is no such schema.
-    pub fn references(&mut self, part: Part, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
-        let (Some(found), Some((_, name))) = (self.find(part, schema_name), schema_name.split_once('/')) else {
+    pub fn references(&mut self, side: Side, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
+        let (Some(found), Some((_, name))) = (self.find(side, schema_name), schema_name.split_once('/')) else {
             return Vec::new();
         };
         let mut references = Vec::new();
@@ -95,7 +95,7 @@ impl<'a> Schemas<'a> {
     /// The steps of the query's schema `noun/name` within `span`, with definitions inlined, and with the checks of
     /// code.
     pub fn queries(&self, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
-        let Some(found) = self.find(Part::Requests, schema_name) else {
+        let Some(found) = self.find(Side::Requests, schema_name) else {
             return Vec::new();
         };
         let steps = steps(found.steps, span).into_iter();
@@ -121,16 +121,16 @@ impl<'a> Schemas<'a> {
             .unwrap_or_default()
     }
 
-    fn find(&self, part: Part, schema_name: &str) -> Option<SchemaSteps<'a>> {
+    fn find(&self, side: Side, schema_name: &str) -> Option<SchemaSteps<'a>> {
         let (noun, name) = schema_name.split_once('/')?;
         let (noun, document) = self.texts.document(noun)?;
-        let source = Source { part, noun };
+        let source = Source { side, noun };
         Some(SchemaSteps {
             source,
             steps: source.schemas(document).get(name)?,
-            checks: match part {
-                Part::Requests => &document["code_checks"][name],
-                Part::Answers => &Value::Null,
+            checks: match side {
+                Side::Requests => &document["code_checks"][name],
+                Side::Answers => &Value::Null,
             },
         })
     }

@@ -57,7 +57,7 @@ fn every_route_is_an_operation_with_a_description() {
         let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
         assert!(operation.is_object(), "{} {}", route.method, route.path);
         assert!(
-            !Texts::read().operation(route).is_null(),
+            !ApiTexts::read().operation(route).is_null(),
             "{} {} has no description",
             route.method,
             route.path
@@ -68,7 +68,7 @@ fn every_route_is_an_operation_with_a_description() {
 #[test]
 fn a_route_without_a_description_is_in_the_document() {
     let (texts, mut route) = (
-        Texts::read(),
+        ApiTexts::read(),
         Route::post("/traits", &rules::TRAITS_UPDATE, |_| unreachable!()),
     );
     route = route.since(Version::new(30));
@@ -83,7 +83,7 @@ fn a_route_without_a_description_is_in_the_document() {
 
 #[test]
 fn every_description_is_of_a_route_and_names_only_existing_schemas_and_errors() {
-    let texts = Texts::read();
+    let texts = ApiTexts::read();
     let schemas = Schemas::new(&texts);
     let mut keys = BTreeSet::new();
     for route in ROUTES {
@@ -96,7 +96,7 @@ fn every_description_is_of_a_route_and_names_only_existing_schemas_and_errors() 
     for (key, text) in texts.operations() {
         assert!(keys.contains(key), "{key} is not in the route table");
         for name in [&text["body"], &text["query"]].into_iter().filter_map(Value::as_str) {
-            assert!(schemas.has(schemas::Part::Requests, name), "{key}: {name}");
+            assert!(schemas.has(schemas::Side::Requests, name), "{key}: {name}");
         }
         for name in text["path"]
             .as_object()
@@ -109,7 +109,7 @@ fn every_description_is_of_a_route_and_names_only_existing_schemas_and_errors() 
         for answer in text["answers"].as_object().unwrap().values() {
             let name = answer["body"].as_str();
             assert!(
-                name.is_none_or(|name| schemas.has(schemas::Part::Answers, name)),
+                name.is_none_or(|name| schemas.has(schemas::Side::Answers, name)),
                 "{key}: {name:?}"
             );
         }
@@ -129,7 +129,7 @@ fn every_description_is_of_a_route_and_names_only_existing_schemas_and_errors() 
 
 #[test]
 fn every_error_is_a_refusal_of_some_operation() {
-    let listed: BTreeSet<String> = Texts::read()
+    let listed: BTreeSet<String> = ApiTexts::read()
         .operations()
         .flat_map(|(_, text)| text["refusals"].as_array().cloned().unwrap_or_default())
         .map(|name| name.as_str().unwrap().to_owned())
@@ -173,7 +173,7 @@ fn every_reference_has_a_target_and_every_component_is_referenced() {
 
 #[test]
 fn properties_and_parameters_are_described() {
-    let (document, texts) = (document(ROUTES, None), Texts::read());
+    let (document, texts) = (document(ROUTES, None), ApiTexts::read());
     let (mut described, mut without) = (BTreeSet::new(), BTreeSet::new());
     walk("", &document["components"]["schemas"], &mut |name, members| {
         // A property may itself be called so. If so, its schema has a type.
@@ -223,7 +223,7 @@ fn properties_and_parameters_are_described() {
 
 #[test]
 fn every_check_of_code_is_of_a_member_at_each_of_its_versions() {
-    let (texts, mut checked) = (Texts::read(), 0);
+    let (texts, mut checked) = (ApiTexts::read(), 0);
     let schemas = Schemas::new(&texts);
     let requests = documents().into_iter().flat_map(|(noun, mut document)| {
         let requests = document["code_checks"].as_object_mut().map(std::mem::take);

@@ -7,15 +7,15 @@ use super::super::route::{Family, Route};
 use crate::wire::documents::documents;
 
 /// The descriptions.
-pub struct Texts {
+pub struct ApiTexts {
     words: Value,
     /// By noun, in reading order.
     documents: Vec<(&'static str, Value)>,
 }
 
-impl Texts {
-    pub fn read() -> Texts {
-        Texts {
+impl ApiTexts {
+    pub fn read() -> ApiTexts {
+        ApiTexts {
             words: serde_json::from_str(include_str!("words.json")).expect("the texts are JSON, and a test reads them"),
             documents: documents(),
         }

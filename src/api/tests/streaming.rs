@@ -16,7 +16,7 @@ use super::candidates::{uuid, write};
 use super::{TestServer, admin};
 use crate::api::http::chunks::{CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use crate::api::http::disconnect::DisconnectWatch;
-use crate::api::http::streaming::{ChunkThreads, LogContext, StreamingBody};
+use crate::api::http::streaming::{BrokenAnswerContext, ChunkThreads, StreamingBody};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::pools::{CallerKey, Pools};
@@ -29,8 +29,8 @@ async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {
         .expect("a chunk, or the end")
 }
 
-fn log_context() -> LogContext {
-    LogContext {
+fn log_context() -> BrokenAnswerContext {
+    BrokenAnswerContext {
         what: "a".into(),
         advice: "",
     }

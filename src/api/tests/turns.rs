@@ -26,7 +26,7 @@ use actix_web::web::to;
 
 use super::super::route::{Family, Media, Route};
 use super::super::routes::ROUTES;
-use super::super::service::Settings;
+use super::super::service::HttpSettings;
 use super::{TestServer, answer};
 use crate::pools::{SMALL_BODY_BYTES, processor_time};
 use crate::tests::by_size;
@@ -42,7 +42,7 @@ fn body_bytes() -> usize {
     by_size(8 << 20, 32 << 20)
 }
 
-fn largest_requests(settings: &mut Settings) {
+fn largest_requests(settings: &mut HttpSettings) {
     settings.max_body_size = body_bytes();
     settings.search.max_combinations = 10_000;
 }

@@ -15,7 +15,7 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{resource_classes, resource_providers};
 use crate::db::{DbConnection, DbResult};
 use crate::model::snapshot::load;
-use crate::search::{Catalog, Members, ProviderQuery, Request, Snapshot, Traits};
+use crate::search::{Catalog, MemberOf, ProviderQuery, Request, Snapshot, Traits};
 
 /// The names of a search, or the names to look up. Uuids of providers are not among the names, because the snapshot has
 /// every provider.
@@ -48,7 +48,7 @@ impl Names {
         names
     }
 
-    fn add(&mut self, resources: &[(String, i64)], traits: &Traits, members: &Members) {
+    fn add(&mut self, resources: &[(String, i64)], traits: &Traits, members: &MemberOf) {
         self.classes.extend(resources.iter().map(|(class, _)| class.clone()));
         self.add_traits(traits);
         let aggregates = members.any_of.iter().flatten().chain(&members.forbidden);

@@ -11,7 +11,7 @@ use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::model::inventories::Update;
 use crate::model::reads::unknown_names::Names;
 use crate::search::{
-    Group, Interrupt, Members, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
+    Group, Interrupt, MemberOf, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
 };
 
 const HOST: &str = "abcdef00-0000-4000-8000-000000000001";
@@ -70,9 +70,9 @@ fn by_tree(uuid: String) -> ProviderQuery {
 }
 
 fn by_aggregate(uuid: String) -> ProviderQuery {
-    let members = Members {
+    let members = MemberOf {
         any_of: vec![[uuid].into()],
-        ..Members::default()
+        ..MemberOf::default()
     };
     ProviderQuery {
         members,

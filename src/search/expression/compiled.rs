@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Comparison, Expression, Operator, Verdict};
+use super::{Comparison, Expression, Operator, Truth};
 use crate::search::snapshot::{DescribedLanes, NameId, PropertySource, PropertyValue, Slot, Snapshot, lanes_where};
 
 /// An expression, for one version of the snapshot.
@@ -29,7 +29,7 @@ impl CompiledExpression {
     }
 
     /// The verdict about one provider.
-    pub fn verdict(&self, snapshot: &Snapshot, slot: Slot) -> Verdict {
+    pub fn verdict(&self, snapshot: &Snapshot, slot: Slot) -> Truth {
         self.expression.judge(|name| snapshot.property(slot, name))
     }
 

@@ -28,7 +28,7 @@ impl FromStr for Expression {
     /// # Errors
     /// [`Error::InvalidExpression`], with the column of the error, counted in characters from 1.
     fn from_str(text: &str) -> Result<Expression> {
-        let mut parser = Parser {
+        let mut parser = ExpressionParser {
             text: text.chars().collect(),
             at: 0,
             levels: 0,
@@ -52,7 +52,7 @@ impl FromStr for Expression {
 }
 
 /// The characters of an expression, and the position of the reader.
-struct Parser {
+struct ExpressionParser {
     text: Vec<char>,
     at: usize,
     /// How many parentheses and exclamation marks are open at the position.
@@ -60,7 +60,7 @@ struct Parser {
     comparisons: usize,
 }
 
-impl Parser {
+impl ExpressionParser {
     fn fail<T>(&self, at: usize, detail: impl Into<String>) -> Result<T> {
         Err(Error::InvalidExpression {
             context: String::new(),
@@ -88,17 +88,17 @@ impl Parser {
     }
 
     fn expression(&mut self) -> Result<Node> {
-        self.list("||", Parser::and, Node::Or)
+        self.list("||", ExpressionParser::and, Node::Or)
     }
 
     fn and(&mut self) -> Result<Node> {
-        self.list("&&", Parser::term, Node::And)
+        self.list("&&", ExpressionParser::term, Node::And)
     }
 
     fn list(
         &mut self,
         separator: &str,
-        item: fn(&mut Parser) -> Result<Node>,
+        item: fn(&mut ExpressionParser) -> Result<Node>,
         join: fn(Vec<Node>) -> Node,
     ) -> Result<Node> {
         let first = item(self)?;

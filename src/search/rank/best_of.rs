@@ -2,14 +2,14 @@
 
 use std::collections::BinaryHeap;
 
-use super::costs::Cost;
+use super::costs::RankCost;
 
 /// At most `count` items: the items with the lowest costs, of equal items the first.
 #[derive(Debug)]
 pub(in crate::search) struct BestOf<T> {
     count: usize,
     /// Items with their costs and numbers. The worst item is on top.
-    entries: BinaryHeap<(Cost, u64, T)>,
+    entries: BinaryHeap<(RankCost, u64, T)>,
     /// The number of items that entered the heap so far.
     entered: u64,
 }
@@ -27,7 +27,7 @@ impl<T: Ord> BestOf<T> {
     /// An item enters only if its cost is lower.
     pub fn max_cost(&self) -> f64 {
         match self.entries.peek() {
-            Some((Cost(worst), ..)) if self.entries.len() == self.count => *worst,
+            Some((RankCost(worst), ..)) if self.entries.len() == self.count => *worst,
             _ => f64::INFINITY,
         }
     }
@@ -37,7 +37,7 @@ impl<T: Ord> BestOf<T> {
         if cost >= self.max_cost() {
             return;
         }
-        let entry = (Cost(cost), self.entered, item());
+        let entry = (RankCost(cost), self.entered, item());
         self.entered += 1;
         if self.entries.len() < self.count {
             self.entries.push(entry);
@@ -49,7 +49,7 @@ impl<T: Ord> BestOf<T> {
     /// The items with their costs, best first.
     pub fn into_sorted(self) -> impl Iterator<Item = (f64, T)> {
         let sorted = self.entries.into_sorted_vec().into_iter();
-        sorted.map(|(Cost(cost), _, item)| (cost, item))
+        sorted.map(|(RankCost(cost), _, item)| (cost, item))
     }
 }
 

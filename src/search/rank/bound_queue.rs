@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::costs::Cost;
+use super::costs::RankCost;
 use crate::interrupt::Interrupt;
 
 /// Bounding this many blocks takes about as long as visiting one.
@@ -13,20 +13,20 @@ const BOUNDS_PER_STEP: usize = 8;
 #[derive(Debug)]
 pub(in crate::search) struct BoundQueue<T> {
     /// Items with their bounds and numbers.
-    entries: BinaryHeap<Reverse<(Cost, u64, T)>>,
+    entries: BinaryHeap<Reverse<(RankCost, u64, T)>>,
     /// The number of items added so far.
     added: u64,
 }
 
 impl<T: Ord> BoundQueue<T> {
     pub fn push(&mut self, bound: f64, item: T) {
-        self.entries.push(Reverse((Cost(bound), self.added, item)));
+        self.entries.push(Reverse((RankCost(bound), self.added, item)));
         self.added += 1;
     }
 
     /// The least bound.
     pub fn bound(&self) -> Option<f64> {
-        self.entries.peek().map(|Reverse((Cost(first), ..))| *first)
+        self.entries.peek().map(|Reverse((RankCost(first), ..))| *first)
     }
 
     /// Removes the first item, if its bound fulfils a condition.
@@ -34,7 +34,9 @@ impl<T: Ord> BoundQueue<T> {
         if !condition(self.bound()?) {
             return None;
         }
-        self.entries.pop().map(|Reverse((Cost(bound), _, item))| (bound, item))
+        self.entries
+            .pop()
+            .map(|Reverse((RankCost(bound), _, item))| (bound, item))
     }
 
     pub fn clear(&mut self) {
@@ -45,7 +47,7 @@ impl<T: Ord> BoundQueue<T> {
 impl BoundQueue<(usize, u64)> {
     /// Blocks, each with some of its lanes. Of equal bounds the block with the least number comes first.
     pub fn of_blocks(blocks: impl Iterator<Item = (f64, u64, (usize, u64))>, interrupt: &Interrupt) -> Self {
-        let entries = blocks.map(|(bound, number, block)| Reverse((Cost(bound), number, block)));
+        let entries = blocks.map(|(bound, number, block)| Reverse((RankCost(bound), number, block)));
         let entries: Vec<_> = entries.collect();
         interrupt.spend((entries.len() / BOUNDS_PER_STEP) as u64);
         Self {

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::super::candidate::Placement;
 use super::super::snapshot::{ClassCapacity, ClassId, LANES, Snapshot, lanes_of};
-use super::{Load, Scoring};
+use super::{CandidateLoad, Scoring};
 
 /// At this many lanes, computing the costs of all lanes of a block is faster than of these lanes alone.
 const DENSE_LANES: u32 = 40;
@@ -137,7 +137,7 @@ impl Scoring {
     }
 
     /// The cost of a candidate with these loads.
-    pub fn cost_of_loads(self, loads: impl Iterator<Item = Load>) -> f64 {
+    pub fn cost_of_loads(self, loads: impl Iterator<Item = CandidateLoad>) -> f64 {
         let costs = loads.map(|load| self.of_placement(load.used as f64, load.limit as f64));
         costs.fold(self.no_cost(), |all, cost| self.fold(all, cost))
     }
@@ -154,27 +154,27 @@ impl Scoring {
 
 /// A cost, or a bound of costs, in the total order of floats.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::search) struct Cost(pub f64);
+pub(in crate::search) struct RankCost(pub f64);
 
-impl Ord for Cost {
+impl Ord for RankCost {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
 }
 
-impl PartialOrd for Cost {
+impl PartialOrd for RankCost {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Cost {
+impl PartialEq for RankCost {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Cost {}
+impl Eq for RankCost {}
 
 /// Calls `act` with all of `lanes`, and perhaps with further lanes.
 fn each_lane(lanes: u64, act: impl FnMut(usize)) {

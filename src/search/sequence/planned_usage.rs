@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::search::candidate::Placement;
-use crate::search::rank::{Load, Scoring};
+use crate::search::rank::{CandidateLoad, Scoring};
 use crate::search::snapshot::{ClassId, Delta, Slot, Snapshot, SnapshotChange};
 
 /// The planned usage. Slots of the first snapshot stay valid, because only usage changes.
@@ -89,7 +89,7 @@ impl PlannedUsage {
     /// By how much these amounts would raise the usage above limits, summed over their providers and classes.
     pub fn added_over(&self, placements: &[Placement]) -> i64 {
         let over = placements.iter().map(|placement| {
-            let Load { used, limit, .. } = self.load(placement);
+            let CandidateLoad { used, limit, .. } = self.load(placement);
             let over = |used: i64| used.saturating_sub(limit).max(0);
             over(used) - over(used.saturating_sub(placement.amount))
         });
@@ -106,11 +106,11 @@ impl PlannedUsage {
         self.snapshot.is_alone(root)
     }
 
-    fn load(&self, placement: &Placement) -> Load {
+    fn load(&self, placement: &Placement) -> CandidateLoad {
         let &Placement { slot, class, amount } = placement;
         let (limit, used) = self.snapshot.limit_and_used(slot, class);
         let pending = self.pending.get(&(slot, class)).copied().unwrap_or_default();
-        Load {
+        CandidateLoad {
             slot,
             class,
             used: used.saturating_add(pending).saturating_add(amount),

@@ -239,12 +239,12 @@ fn aggregates_of_a_root_count_for_its_tree() {
     let mut ask = request(group(&[("VCPU", 1)]));
     ask.groups[0].member_of = member_of(&["a1"]);
     assert_eq!(hosts(world(), &ask), [2, 3]);
-    ask.groups[0].member_of = Members {
+    ask.groups[0].member_of = MemberOf {
         any_of: Vec::new(),
         forbidden: set(&["a1"]),
     };
     assert_eq!(hosts(world(), &ask), [0i32; 0]);
-    ask.groups[0].member_of = Members::default();
+    ask.groups[0].member_of = MemberOf::default();
     ask.groups[0].in_tree = Some(uuid(2));
     assert_eq!(hosts(world(), &ask), [2]);
 }
@@ -277,7 +277,7 @@ fn every_rejected_provider_is_explained_once() {
         required: vec![set(&["T2"])],
         forbidden: set(&["T3"]),
     };
-    ask.groups[0].member_of = Members {
+    ask.groups[0].member_of = MemberOf {
         any_of: vec![set(&["a1"])],
         forbidden: set(&["a3"]),
     };

@@ -15,7 +15,7 @@ use super::worlds::world;
 use super::{VCPU, bare, build_colliding, group, rows, settings};
 use crate::search::candidates;
 use crate::search::explain::{Explain, Rejection};
-use crate::search::expression::Verdict;
+use crate::search::expression::Truth;
 use crate::search::request::{Domain, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{
     Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange,
@@ -363,9 +363,9 @@ fn every_rejected_host_is_counted_with_its_reason() {
         );
         let of_condition = |verdict| Rejection::Condition { group: None, verdict };
         let of = |rejection| counted.0.get(&rejection).copied().unwrap_or_default();
-        assert_eq!(of(of_condition(Verdict::False)), 1, "{:?}", counted.0);
-        assert_eq!(of(of_condition(Verdict::Type(0))), 1);
-        assert_eq!(of(of_condition(Verdict::Missing(0))), 1);
+        assert_eq!(of(of_condition(Truth::False)), 1, "{:?}", counted.0);
+        assert_eq!(of(of_condition(Truth::Type(0))), 1);
+        assert_eq!(of(of_condition(Truth::Missing(0))), 1);
         assert_eq!(of(Rejection::ForbiddenDomain), 1);
     }
 }

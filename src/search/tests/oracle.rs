@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::described::Described;
 use crate::error::{Error, Result};
-use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+use crate::search::request::{Group, GroupPolicy, MemberOf, ProviderQuery, Request, Traits};
 use crate::search::snapshot::{Catalog, ClassId, Description, ProviderId, ProviderRow};
 
 /// All providers, by id.
@@ -333,14 +333,14 @@ fn has_traits(catalog: &Catalog, row: &ProviderRow, traits: &Traits) -> bool {
     traits.required.iter().all(|any_of| any_of.iter().any(has)) && !traits.forbidden.iter().any(has)
 }
 
-fn is_inside(catalog: &Catalog, row: &ProviderRow, members: &Members) -> bool {
+fn is_inside(catalog: &Catalog, row: &ProviderRow, members: &MemberOf) -> bool {
     members
         .any_of
         .iter()
         .all(|any_of| any_of.iter().any(|uuid| is_member(catalog, row, uuid)))
 }
 
-fn is_forbidden(catalog: &Catalog, row: &ProviderRow, members: &Members) -> bool {
+fn is_forbidden(catalog: &Catalog, row: &ProviderRow, members: &MemberOf) -> bool {
     members.forbidden.iter().any(|uuid| is_member(catalog, row, uuid))
 }
 

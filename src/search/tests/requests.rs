@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::oracle::World;
 use super::{bare, rows, uuid};
-use crate::search::request::{Group, GroupPolicy, Members, ProviderQuery, Request, Traits};
+use crate::search::request::{Group, GroupPolicy, MemberOf, ProviderQuery, Request, Traits};
 use crate::search::snapshot::{ClassId, ProviderRow, TraitId};
 
 fn names(known: &'static [&'static str], max: usize) -> impl Strategy<Value = BTreeSet<String>> {
@@ -25,11 +25,11 @@ fn traits() -> BoxedStrategy<Traits> {
         .boxed()
 }
 
-fn members() -> BoxedStrategy<Members> {
+fn members() -> BoxedStrategy<MemberOf> {
     let any_of = prop_oneof![2 => Just(Vec::new()), 1 => vec(names(&["a1", "a2", "a3"], 2), 1..3)];
     let forbidden = prop_oneof![3 => Just(BTreeSet::new()), 1 => names(&["a1", "a2", "a3"], 1)];
     (any_of, forbidden)
-        .prop_map(|(any_of, forbidden)| Members { any_of, forbidden })
+        .prop_map(|(any_of, forbidden)| MemberOf { any_of, forbidden })
         .boxed()
 }
 
@@ -52,7 +52,7 @@ fn group(suffix: &'static str, min: usize) -> BoxedStrategy<Group> {
             min..3,
         ),
         prop_oneof![5 => Just(Traits::default()), 1 => traits()],
-        prop_oneof![9 => Just(Members::default()), 1 => members()],
+        prop_oneof![9 => Just(MemberOf::default()), 1 => members()],
         prop_oneof![15 => Just(None), 1 => some_uuid()],
     );
     let few =

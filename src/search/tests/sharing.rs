@@ -44,7 +44,7 @@ fn a_sharing_provider_serves_another_tree_although_its_own_root_is_forbidden() {
     assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
     ask.groups[0].member_of.forbidden = set(&["a3"]);
     assert_eq!(given(&snapshot(world()), &ask), ["2:VCPU=1"]);
-    ask.groups[0].member_of = Members::default();
+    ask.groups[0].member_of = MemberOf::default();
     ask.root_required.forbidden = set(&["T2"]);
     let [first, pool, last] = world();
     let marked = snapshot([first.traits([2]), pool.clone(), last]);

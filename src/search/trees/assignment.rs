@@ -9,7 +9,7 @@ use super::subtrees::Subtrees;
 
 /// Some parts of a request with a provider each. The memory is reused for the next tree.
 #[derive(Debug, Default)]
-pub(super) struct Assignment {
+pub(super) struct PartAssignment {
     /// The parts in the order in which they are placed: the parts with the fewest options first.
     pub order: Vec<usize>,
     /// The number of parts that are placed.
@@ -29,7 +29,7 @@ pub(super) struct Assignment {
     pub subtrees: Subtrees,
 }
 
-impl Assignment {
+impl PartAssignment {
     /// Begins with a new tree. No part is placed.
     pub fn begin(&mut self, request: &SplitRequest, offers: &TreeOffers) {
         let parts = request.parts.len();
@@ -72,12 +72,12 @@ impl Assignment {
     }
 
     /// The assignment with no part placed, for the check of a packing: of the same parts and providers.
-    pub fn emptied(&self) -> Assignment {
-        Assignment {
+    pub fn emptied(&self) -> PartAssignment {
+        PartAssignment {
             order: self.order.clone(),
             load: vec![0; self.load.len()],
             granular_parts: vec![0; self.granular_parts.len()],
-            ..Assignment::default()
+            ..PartAssignment::default()
         }
     }
 

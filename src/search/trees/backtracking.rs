@@ -11,7 +11,7 @@
 //!
 //! Checks start after the first dead end; most searches meet none. After each solution they pause for some steps.
 
-use super::assignment::Assignment;
+use super::assignment::PartAssignment;
 use super::bound;
 use super::nogoods::Nogoods;
 use super::offers::TreeOffers;
@@ -22,7 +22,7 @@ use super::split_request::SplitRequest;
 /// The state of a search. The memory is reused for the next tree.
 #[derive(Debug, Default)]
 pub(super) struct BacktrackingSearch {
-    pub assignment: Assignment,
+    pub assignment: PartAssignment,
     /// By depth, the option to try next.
     next_option: Vec<usize>,
     /// By depth, whether a solution was found with the parts before this depth as they are.
@@ -178,7 +178,7 @@ impl BacktrackingSearch {
         &mut self,
         request: &SplitRequest,
         offers: &TreeOffers,
-        different: Option<&Assignment>,
+        different: Option<&PartAssignment>,
     ) -> bool {
         let verdict = self
             .packing

@@ -7,13 +7,13 @@
 //!
 //! Together the bounds decide everything but bin packing, which is `packing`.
 
-use super::assignment::Assignment;
+use super::assignment::PartAssignment;
 use super::capacity_bound::gcd;
 use super::offers::TreeOffers;
 use super::split_request::{PartKind, SplitRequest};
 
 /// False only if the remaining parts cannot all be placed.
-pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> bool {
+pub(super) fn may_succeed(request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment) -> bool {
     if request.parts.len() - assignment.depth < 2 {
         return true;
     }
@@ -56,7 +56,7 @@ impl Demand<'_> {
 fn has_room(
     request: &SplitRequest,
     offers: &TreeOffers,
-    assignment: &Assignment,
+    assignment: &PartAssignment,
     demands: &[Demand<'_>],
     class: usize,
 ) -> bool {

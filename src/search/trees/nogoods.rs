@@ -15,7 +15,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::assignment::Assignment;
+use super::assignment::PartAssignment;
 use super::offers::{TreeOffers, UnalignedInventory};
 use super::split_request::SplitRequest;
 
@@ -41,12 +41,12 @@ impl Nogoods {
     }
 
     /// Whether the current state is a known state without a solution.
-    pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> bool {
+    pub fn contains(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment) -> bool {
         !self.states.is_empty() && self.states.contains(&*self.state(request, offers, assignment))
     }
 
     /// Records the current state, from which all options were tried without a solution.
-    pub fn record(&mut self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) {
+    pub fn record(&mut self, request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment) {
         if self.symmetry_classes.is_empty() {
             self.symmetry_classes = symmetry_classes(request, offers);
         }
@@ -58,7 +58,7 @@ impl Nogoods {
     }
 
     /// The current state, as far as the remaining parts depend on the state.
-    fn state(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> Vec<u64> {
+    fn state(&self, request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment) -> Vec<u64> {
         let remaining: Vec<usize> = assignment.remaining_kinds(request).collect();
         let any_remaining = |predicate: &dyn Fn(usize) -> bool| remaining.iter().any(|&kind| predicate(kind));
         let isolated = request.isolate && any_remaining(&|kind| request.kinds[kind].granular);

@@ -9,7 +9,7 @@
 //! 2. A greedy heuristic packs the rest: largest items first, by best fit, worst fit and first fit.
 //! 3. An exact search (`bin_completion`), with a budget. A tree that has exhausted the budget is not checked again.
 
-use super::assignment::Assignment;
+use super::assignment::PartAssignment;
 use super::bin_completion::BinCompletion;
 use super::offers::TreeOffers;
 use super::packing_problem::{PackingProblem, PackingVerdict};
@@ -43,16 +43,16 @@ impl Packing {
     }
 
     /// Whether the remaining parts can be packed.
-    pub fn check(&mut self, request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> PackingVerdict {
+    pub fn check(&mut self, request: &SplitRequest, offers: &TreeOffers, partial: &PartAssignment) -> PackingVerdict {
         if self.budget_exhausted {
             return PackingVerdict::Unknown;
         }
-        let placed = assignment.placed();
+        let placed = partial.placed();
         let placed: Vec<(usize, usize)> = placed.map(|(part, at)| (request.parts[part].kind, at)).collect();
         if self.last_packing_contains(request, offers, &placed) {
             return PackingVerdict::Fits;
         }
-        let problem = PackingProblem::new(request, offers, assignment);
+        let problem = PackingProblem::new(request, offers, partial);
         self.choices += 1 + (problem.items.len() * problem.bins.len() / 4) as u64;
         let (verdict, found) = match problem.pack_greedily() {
             Some(found) => (PackingVerdict::Fits, found),

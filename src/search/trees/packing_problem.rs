@@ -1,6 +1,6 @@
 //! A problem of bin packing: the remaining parts of a request, the room of providers, and a greedy heuristic.
 
-use super::assignment::Assignment;
+use super::assignment::PartAssignment;
 use super::offers::TreeOffers;
 use super::split_request::SplitRequest;
 
@@ -49,7 +49,7 @@ pub(super) struct PackingProblem {
 }
 
 impl PackingProblem {
-    pub fn new(request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment) -> Self {
+    pub fn new(request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment) -> Self {
         let dimensions = request.classes.len() + usize::from(request.isolate);
         let mut items = items(request, assignment, dimensions);
         let mut bins = bins(request, offers, assignment, items.len());
@@ -102,7 +102,7 @@ impl PackingProblem {
 }
 
 /// The remaining parts, counted by kind, without parts that need no room.
-fn items(request: &SplitRequest, assignment: &Assignment, dimensions: usize) -> Vec<Item> {
+fn items(request: &SplitRequest, assignment: &PartAssignment, dimensions: usize) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut index = vec![usize::MAX; request.kinds.len()];
     for kind in assignment.remaining_kinds(request) {
@@ -125,7 +125,7 @@ fn items(request: &SplitRequest, assignment: &Assignment, dimensions: usize) -> 
 }
 
 /// All providers with their free room. No bin takes an item yet.
-fn bins(request: &SplitRequest, offers: &TreeOffers, assignment: &Assignment, items: usize) -> Vec<Bin> {
+fn bins(request: &SplitRequest, offers: &TreeOffers, assignment: &PartAssignment, items: usize) -> Vec<Bin> {
     let classes = request.classes.len();
     let room = |provider: usize| {
         let all = provider * classes..(provider + 1) * classes;

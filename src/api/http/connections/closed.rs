@@ -11,7 +11,7 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The cause of the wait of a closed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wait {
+pub enum WaitCause {
     /// A request, or the rest of its head.
     Request,
     /// The rest of a body, the check of a token, or an answer without an accepted token.
@@ -20,18 +20,18 @@ pub enum Wait {
     Client,
 }
 
-impl Wait {
-    pub const ALL: [(Wait, &'static str); 3] = [
-        (Wait::Request, "request"),
-        (Wait::Answer, "answer"),
-        (Wait::Client, "client"),
+impl WaitCause {
+    pub const ALL: [(WaitCause, &'static str); 3] = [
+        (WaitCause::Request, "request"),
+        (WaitCause::Answer, "answer"),
+        (WaitCause::Client, "client"),
     ];
 
     fn sentence(self) -> &'static str {
         match self {
-            Wait::Request => "waited for a request",
-            Wait::Answer => "had an unfinished request",
-            Wait::Client => "had an answer that its client did not read",
+            WaitCause::Request => "waited for a request",
+            WaitCause::Answer => "had an unfinished request",
+            WaitCause::Client => "had an answer that its client did not read",
         }
     }
 }
@@ -39,18 +39,18 @@ impl Wait {
 /// The connections closed since the start of the process.
 #[derive(Debug, Default)]
 pub struct ClosedConnections {
-    counters: [Counter; Wait::ALL.len()],
-    report: Mutex<Report>,
+    counters: [Counter; WaitCause::ALL.len()],
+    report: Mutex<LogThrottle>,
 }
 
 #[derive(Debug, Default)]
-struct Report {
+struct LogThrottle {
     last: Option<Instant>,
     /// Closed since the last line.
     unreported: u64,
 }
 
-impl Report {
+impl LogThrottle {
     /// The number of closed connections since the last line, with this connection, if a line is due.
     fn count(&mut self, now: Instant) -> Option<u64> {
         self.unreported += 1;
@@ -64,12 +64,12 @@ impl Report {
 
 impl ClosedConnections {
     /// The connections with this cause.
-    pub fn count(&self, wait: Wait) -> u64 {
+    pub fn count(&self, wait: WaitCause) -> u64 {
         self.counters[wait as usize].value()
     }
 
     /// Counts a connection, and writes a line after a minute without a line.
-    pub(super) fn record(&self, client: IpAddr, wait: Wait) {
+    pub(super) fn record(&self, client: IpAddr, wait: WaitCause) {
         self.counters[wait as usize].increment();
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = report.count(Instant::now()) {
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn every_variant_is_listed_at_its_place() {
-        for (place, (wait, _)) in Wait::ALL.into_iter().enumerate() {
+        for (place, (wait, _)) in WaitCause::ALL.into_iter().enumerate() {
             assert_eq!(wait as usize, place);
         }
     }
 
     #[test]
     fn a_line_a_minute_has_the_number_of_connections() {
-        let (mut report, began) = (Report::default(), Instant::now());
+        let (mut report, began) = (LogThrottle::default(), Instant::now());
         let lines = [0, 1, 59, 60, 61, 121].map(|second| report.count(began + Duration::from_secs(second)));
         assert_eq!(lines, [Some(1), None, None, Some(3), None, Some(2)]);
     }

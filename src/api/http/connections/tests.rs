@@ -165,7 +165,7 @@ async fn closed_connections_are_counted_by_what_they_waited_for() {
     for open in &open_ones {
         open.connection().closed().await;
     }
-    let counts = Wait::ALL.map(|(wait, _)| statistics.closed.count(wait));
+    let counts = WaitCause::ALL.map(|(wait, _)| statistics.closed.count(wait));
     assert_eq!(counts, [1, 1, 1]);
     drop((request, more));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Reason, ReasonCode};
-use crate::search::{self, ClassId, Comparison, Expression, Group, Rejection, Request, Snapshot, Traits, Verdict};
+use crate::search::{self, ClassId, Comparison, Expression, Group, Rejection, Request, Snapshot, Traits, Truth};
 
 /// The most names in a sentence.
 const MAX_NAMES: usize = 4;
@@ -174,12 +174,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
 }
 
 /// Why a condition is not true for `count` providers.
-fn described(
-    snapshot: &Snapshot,
-    request: &Request,
-    (group, verdict): (Option<usize>, Verdict),
-    count: usize,
-) -> String {
+fn described(snapshot: &Snapshot, request: &Request, (group, verdict): (Option<usize>, Truth), count: usize) -> String {
     let group = group.and_then(|index| request.groups.get(index));
     let (condition, suffix, who) = match group {
         Some(group) => (&group.condition, &*group.suffix, "resource providers"),
@@ -187,7 +182,7 @@ fn described(
     };
     let compared = |at: usize| -> Option<Comparison> { condition.comparisons().get(at).map(|&found| found.clone()) };
     match verdict {
-        Verdict::Missing(at) => {
+        Truth::Missing(at) => {
             let name = compared(at).map_or_else(String::new, |comparison| comparison.name.to_string());
             if is_known(snapshot, &name) {
                 format!("{count} {who} lack property {name} of where{suffix}.")
@@ -195,13 +190,13 @@ fn described(
                 format!("{count} {who} lack property {name} of where{suffix}, which no provider has.")
             }
         }
-        Verdict::Type(at) => {
+        Truth::Type(at) => {
             let (name, kind) = compared(at).map_or_else(Default::default, |comparison| {
                 (comparison.name.to_string(), comparison.type_name())
             });
             format!("{count} {who} have property {name} of another type than the {kind} in where{suffix}.")
         }
-        Verdict::True | Verdict::False => format!("{count} {who} do not meet where{suffix}: {}.", short(condition)),
+        Truth::True | Truth::False => format!("{count} {who} do not meet where{suffix}: {}.", short(condition)),
     }
 }
 

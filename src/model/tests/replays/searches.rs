@@ -10,7 +10,7 @@ use crate::model::providers;
 use crate::model::snapshot::load;
 use crate::search::{
     self, Catalog, Description, Domain, Group, HostConditions, PropertyValue, ProviderId, ProviderRow, ProviderState,
-    Purpose, Request, SearchSettings, Snapshot, Verdict,
+    Purpose, Request, SearchSettings, Snapshot, Truth,
 };
 
 const CONDITIONS: [&str; 5] = [
@@ -142,7 +142,7 @@ impl Tables {
             "ProviderType" => self.said(id, |own| own.kind.clone()).map(PropertyValue::Text),
             name => self.said(id, |own| own.properties.get(name).cloned()).flatten(),
         };
-        condition.parse::<search::Expression>().unwrap().judge(property) == Verdict::True
+        condition.parse::<search::Expression>().unwrap().judge(property) == Truth::True
     }
 
     fn is_in(&self, id: ProviderId, top: &str) -> bool {

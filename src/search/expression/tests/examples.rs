@@ -1,7 +1,7 @@
 //! The examples of the requirements, each decided by walking the tree and by scanning a block.
 
 use super::{Expression, Properties, boolean, error, integer, parse, text};
-use crate::search::expression::{CompiledExpression, Verdict};
+use crate::search::expression::{CompiledExpression, Truth};
 use crate::search::snapshot::{Catalog, Description, PropertyValue, ProviderId, ProviderRow, Snapshot, lanes_of};
 
 fn host<const N: usize>(
@@ -16,7 +16,7 @@ fn matching(hosts: &[(&'static str, Properties)], expression: &str) -> Vec<&'sta
     let expression = parse(expression);
     let walked = hosts
         .iter()
-        .filter(|(_, properties)| expression.judge(|name| properties.get(name).cloned()) == Verdict::True);
+        .filter(|(_, properties)| expression.judge(|name| properties.get(name).cloned()) == Truth::True);
     let walked: Vec<&str> = walked.map(|(name, _)| *name).collect();
     let rows = (1..)
         .zip(hosts)
@@ -109,7 +109,7 @@ fn e18_and_all_of_a22_hold_for_the_host_that_they_describe() {
         // A walk of the tree knows no synonym, so the node gets the property.
         let mut walked: Properties = node.clone().into();
         walked.insert("NodeType", text("NodeType01"));
-        parse(expression).judge(|name| walked.get(name).cloned()) == Verdict::True
+        parse(expression).judge(|name| walked.get(name).cloned()) == Truth::True
     };
     for (expression, expected) in [
         ("Value >= 5", true),
@@ -149,7 +149,7 @@ fn built_in_names_are_those_of_the_provider() {
         let compiled = CompiledExpression::new(&snapshot, &parse(expression));
         let scanned = compiled.matching(&snapshot, 0, snapshot.described_lanes(0), 0b111);
         for slot in snapshot.iter() {
-            let walked = parse(expression).judge(|name| snapshot.property(slot, name)) == Verdict::True;
+            let walked = parse(expression).judge(|name| snapshot.property(slot, name)) == Truth::True;
             assert_eq!(walked, scanned >> slot.lane() & 1 == 1, "{expression}");
         }
         scanned
@@ -247,8 +247,8 @@ fn an_expression_is_bounded_in_length_depth_and_comparisons() {
 fn a_verdict_says_which_comparison_had_no_property_or_another_type() {
     let hosts: Properties = [("a", integer(1)), ("b", text("x"))].into();
     let verdict = |expression: &str| parse(expression).judge(|name| hosts.get(name).cloned());
-    assert_eq!(verdict("a == 1 || b == 2"), Verdict::Type(1));
-    assert_eq!(verdict("b == 2 || c == 2"), Verdict::Missing(1));
-    assert_eq!(verdict("a == 2"), Verdict::False);
-    assert_eq!(verdict("a == 1"), Verdict::True);
+    assert_eq!(verdict("a == 1 || b == 2"), Truth::Type(1));
+    assert_eq!(verdict("b == 2 || c == 2"), Truth::Missing(1));
+    assert_eq!(verdict("a == 2"), Truth::False);
+    assert_eq!(verdict("a == 1"), Truth::True);
 }

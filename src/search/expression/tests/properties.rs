@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
-use crate::search::expression::{Comparison, CompiledExpression, Expression, Node, Operator, Verdict};
+use crate::search::expression::{Comparison, CompiledExpression, Expression, Node, Operator, Truth};
 use crate::search::snapshot::{Catalog, Description, PropertyValue, ProviderId, ProviderRow, Snapshot};
 
 fn literal() -> BoxedStrategy<PropertyValue> {
@@ -100,7 +100,7 @@ proptest! {
         let present = snapshot.blocks.get(0).present;
         let scanned = compiled.matching(&snapshot, 0, snapshot.inheriting_lanes(0), present);
         for slot in snapshot.iter() {
-            let walked = expression.judge(|name| snapshot.property(slot, name)) == Verdict::True;
+            let walked = expression.judge(|name| snapshot.property(slot, name)) == Truth::True;
             prop_assert_eq!(walked, scanned >> slot.lane() & 1 == 1, "{} of {:?}", expression, snapshot.effective_description(slot));
         }
     }

@@ -1,7 +1,7 @@
 //! The descriptions of providers: properties, domains and states, inherited down the tree.
 
 use super::{Descriptions, World};
-use crate::search::expression::{Expression, Verdict};
+use crate::search::expression::{Expression, Truth};
 use crate::search::request::{Domain, Group, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{Description, PropertyValue, ProviderRow, ProviderState};
 
@@ -35,7 +35,7 @@ impl Described<'_> {
     }
 
     pub(super) fn meets(&self, row: &ProviderRow, condition: &Expression) -> bool {
-        condition.judge(|name| self.property(row, name)) == Verdict::True
+        condition.judge(|name| self.property(row, name)) == Truth::True
     }
 
     pub(super) fn is_in(&self, row: &ProviderRow, domain: &Domain) -> bool {

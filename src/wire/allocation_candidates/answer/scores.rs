@@ -1,6 +1,6 @@
 //! The score of a ranked candidate, and the numbers behind the score.
 
-use crate::search::{Load, Scored, Slot, Snapshot};
+use crate::search::{CandidateLoad, Scored, Slot, Snapshot};
 use crate::wire::output::{Out, append, separate};
 use crate::wire::provider_texts::ProviderTexts;
 use crate::wire::quoted::QuotedNames;
@@ -26,7 +26,7 @@ pub fn add(out: &mut Vec<u8>, snapshot: &Snapshot, scored: &Scored) {
 }
 
 /// The classes of a provider.
-fn add_classes(out: &mut Vec<u8>, names: &QuotedNames, loads: &[Load], slot: Slot) {
+fn add_classes(out: &mut Vec<u8>, names: &QuotedNames, loads: &[CandidateLoad], slot: Slot) {
     let mut begun = false;
     for load in loads.iter().filter(|load| load.slot == slot) {
         if let Some(name) = names.of_class(load.class) {

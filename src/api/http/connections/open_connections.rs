@@ -20,17 +20,17 @@ pub fn spare_connections(limit: usize) -> usize {
 }
 
 /// The open connections of one worker.
-pub struct Members {
+pub struct OpenConnections {
     limit: usize,
     open: BTreeMap<u64, Rc<Connection>>,
     /// The number of connections that were chosen to be closed, and are still open.
     closing: usize,
 }
 
-impl Members {
+impl OpenConnections {
     /// At most `limit` connections.
-    pub fn new(limit: usize) -> Members {
-        Members {
+    pub fn new(limit: usize) -> OpenConnections {
+        OpenConnections {
             limit,
             open: BTreeMap::new(),
             closing: 0,
