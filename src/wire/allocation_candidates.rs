@@ -26,7 +26,7 @@ const PREFIXES: [&str; 5] = ["resources", "required", "member_of", "in_tree", na
 const MAX_GROUPS: usize = 1_000;
 
 /// The groups by suffix, in the order of their first occurrence.
-type Groups = IndexMap<String, Group>;
+type GroupsBySuffix = IndexMap<String, Group>;
 
 fn bad_value<T>(detail: String) -> Result<T> {
     Err(Error::BadQueryValue { detail })
@@ -130,8 +130,8 @@ fn same_subtrees(query: &Query) -> Result<Vec<BTreeSet<String>>> {
     subtrees.collect()
 }
 
-fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
-    let mut groups = Groups::new();
+fn groups(version: Version, query: &Query, zero: Zero) -> Result<GroupsBySuffix> {
+    let mut groups = GroupsBySuffix::new();
     let mut names = HashSet::new();
     for (name, text) in query.pairs() {
         // The schema has checked whether the version allows the suffix.
@@ -169,7 +169,7 @@ fn groups(version: Version, query: &Query, zero: Zero) -> Result<Groups> {
 }
 
 /// Leaves out the groups which ask for nothing, because all their amounts are 0. A group of a subtree stays.
-fn leave_out_empty(groups: &mut Groups, subtrees: &[BTreeSet<String>]) {
+fn leave_out_empty(groups: &mut GroupsBySuffix, subtrees: &[BTreeSet<String>]) {
     groups.retain(|suffix, group| {
         let empty = Group {
             suffix: suffix.clone(),
@@ -180,7 +180,7 @@ fn leave_out_empty(groups: &mut Groups, subtrees: &[BTreeSet<String>]) {
 }
 
 /// Before 1.36 every group must have resources.
-fn check_resources(groups: &Groups) -> Result<()> {
+fn check_resources(groups: &GroupsBySuffix) -> Result<()> {
     let resourceless = || groups.values().filter(|group| group.resources.is_empty());
     let orphans = |name: &str, has: fn(&Group) -> bool| {
         let orphans = resourceless()
@@ -212,7 +212,7 @@ fn check_resources(groups: &Groups) -> Result<()> {
 }
 
 /// From 1.36 on, a group in `same_subtree` may be without resources.
-fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> {
+fn check_subtrees(groups: &GroupsBySuffix, subtrees: &[BTreeSet<String>]) -> Result<()> {
     let in_subtrees: BTreeSet<&str> = subtrees.iter().flatten().map(String::as_str).collect();
     let resourceless = groups
         .values()
@@ -248,7 +248,7 @@ fn check_subtrees(groups: &Groups, subtrees: &[BTreeSet<String>]) -> Result<()> 
     Ok(())
 }
 
-fn check_contradictions(groups: &Groups) -> Result<()> {
+fn check_contradictions(groups: &GroupsBySuffix) -> Result<()> {
     let mut conflicts: Vec<String> = Vec::new();
     for group in groups.values() {
         let contradictory = group

@@ -4,9 +4,9 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::output::{Members, amounts, json, since};
+use super::output::{Pairs, amounts, json, since};
 use super::steps::Steps;
-use super::value::Value;
+use super::value::Json;
 use super::{bad_request, python, uuid};
 use crate::error::Result;
 use crate::model::allocations::{
@@ -49,7 +49,7 @@ pub fn read_post(version: Version, body: &[u8]) -> Result<Claim> {
 }
 
 /// The requested allocations of each consumer. A consumer's value is freed after the reading.
-pub fn consumer_claims(version: Version, consumers: Value) -> Result<Vec<ConsumerClaim>> {
+pub fn consumer_claims(version: Version, consumers: Json) -> Result<Vec<ConsumerClaim>> {
     let consumers = consumers.into_members();
     // A `Result` collected from an iterator has no size from the start: the growing list would double, and be copied.
     let mut claims = Vec::with_capacity(consumers.len());
@@ -62,12 +62,12 @@ pub fn consumer_claims(version: Version, consumers: Value) -> Result<Vec<Consume
     Ok(claims)
 }
 
-fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsByProvider) -> ConsumerClaim {
+fn claim(version: Version, consumer: String, body: &Json, allocations: AmountsByProvider) -> ConsumerClaim {
     let text = |name| Some(body.field(name).text().to_owned()).filter(|text| !text.is_empty());
     let generation = match body.field("consumer_generation") {
         _ if version < CONSUMER_GENERATION => Expected::Any,
-        Value::Null => Expected::New,
-        Value::Int(generation) => Expected::Is(*generation),
+        Json::Null => Expected::New,
+        Json::Int(generation) => Expected::Is(*generation),
         other => Expected::Raw(given_generation(other)),
     };
     let owner = text("project_id").zip(text("user_id"));
@@ -82,7 +82,7 @@ fn claim(version: Version, consumer: String, body: &Value, allocations: AmountsB
 }
 
 /// A generation in the spelling of the client: for example `1.0`, or a number larger than any generation.
-pub fn given_generation(generation: &Value) -> Given {
+pub fn given_generation(generation: &Json) -> Given {
     Given {
         generation: generation.integer(),
         literal: python::repr(generation),
@@ -90,7 +90,7 @@ pub fn given_generation(generation: &Value) -> Given {
 }
 
 /// Reads the form from 1.12 on. A provider's generation in this form is ignored, as in OpenStack Placement.
-pub fn by_provider(allocations: &Value) -> AmountsByProvider {
+pub fn by_provider(allocations: &Json) -> AmountsByProvider {
     allocations
         .members()
         .map(|(provider, share)| (provider.to_owned(), resources(share)))
@@ -98,7 +98,7 @@ pub fn by_provider(allocations: &Value) -> AmountsByProvider {
 }
 
 /// Reads the form before 1.12. If a provider occurs twice, the last entry counts.
-fn from_list(allocations: &Value) -> AmountsByProvider {
+fn from_list(allocations: &Json) -> AmountsByProvider {
     let shares = allocations.items().iter().map(|share| {
         let provider = share.field("resource_provider").field("uuid").text();
         (provider.to_owned(), resources(share))
@@ -106,7 +106,7 @@ fn from_list(allocations: &Value) -> AmountsByProvider {
     shares.collect::<IndexMap<_, _>>().into_iter().collect()
 }
 
-fn resources(share: &Value) -> Vec<(String, i64)> {
+fn resources(share: &Json) -> Vec<(String, i64)> {
     share
         .field("resources")
         .members()
@@ -115,8 +115,8 @@ fn resources(share: &Value) -> Vec<(String, i64)> {
 }
 
 #[derive(Serialize)]
-struct ConsumerBody<'a> {
-    allocations: Members<&'a str, Share<'a>>,
+struct AllocationsOfConsumer<'a> {
+    allocations: Pairs<&'a str, AllocationEntry<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     project_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,15 +128,15 @@ struct ConsumerBody<'a> {
 }
 
 #[derive(Serialize)]
-struct ProviderBody<'a> {
-    allocations: Members<&'a str, Share<'a>>,
+struct AllocationsOfProvider<'a> {
+    allocations: Pairs<&'a str, AllocationEntry<'a>>,
     resource_provider_generation: i64,
 }
 
 /// The allocations between a provider and a consumer, with the generation of the provider or of the consumer.
 #[derive(Serialize)]
-struct Share<'a> {
-    resources: Members<&'a str, i64>,
+struct AllocationEntry<'a> {
+    resources: Pairs<&'a str, i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ struct Share<'a> {
 /// Writes the allocations of a consumer. A consumer without allocations has no owner either.
 pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
     let shares = view.providers.iter().map(|share| {
-        let written = Share {
+        let written = AllocationEntry {
             resources: amounts(&share.resources),
             generation: Some(share.generation),
             consumer_generation: None,
@@ -154,7 +154,7 @@ pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
         (&*share.uuid, written)
     });
     let consumer_since = |first: Version| view.consumer.as_ref().filter(|_| version >= first);
-    json(&ConsumerBody {
+    json(&AllocationsOfConsumer {
         allocations: shares.collect(),
         project_id: consumer_since(ALLOCATIONS_DICT).map(|consumer| consumer.project.as_str()),
         user_id: consumer_since(ALLOCATIONS_DICT).map(|consumer| consumer.user.as_str()),
@@ -166,14 +166,14 @@ pub fn write_consumer(version: Version, view: &ConsumerAllocations) -> Vec<u8> {
 /// Writes the allocations of a provider.
 pub fn write_provider(version: Version, view: &ProviderAllocations) -> Vec<u8> {
     let shares = view.consumers.iter().map(|share| {
-        let written = Share {
+        let written = AllocationEntry {
             resources: amounts(&share.resources),
             generation: None,
             consumer_generation: since(version, CONSUMER_GENERATION, share.generation),
         };
         (&*share.uuid, written)
     });
-    json(&ProviderBody {
+    json(&AllocationsOfProvider {
         allocations: shares.collect(),
         resource_provider_generation: view.generation,
     })

@@ -6,7 +6,7 @@ mod repeatable;
 
 use std::collections::{HashMap, HashSet};
 
-use answer::Answer;
+use answer::ClaimsAnswer;
 pub use answer::{refused_consumers, write, write_text};
 use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
 use repeatable::repeatable;
@@ -16,7 +16,7 @@ use super::candidates::GivenQuery;
 use super::defaults::{Defaults, consumer_type};
 use super::filters::Zero;
 use super::json;
-use super::native::{Ignored, List, Name, Noun, Operation, read_item, read_query, read_value};
+use super::native::{Bounded, Ignored, Name, Noun, NounOperation, read_item, read_query, read_value};
 use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
@@ -31,7 +31,7 @@ pub static NOUN: Noun = Noun {
     about: "Place and claim in one call. A consumer posts candidates in order of preference, or a query. placet, \
         which knows the newest state, claims the first candidate that fits, or the best that the query finds.",
     field: None,
-    operations: &[Operation::new::<PlaceParameters>(
+    operations: &[NounOperation::new::<PlaceParameters>(
         "POST /v1/claims",
         "Place and claim for up to 1000 consumers",
         "Each consumer has either `candidates`, in the form of `GET /allocation_candidates`, or a `query` with the \
@@ -56,7 +56,7 @@ pub static NOUN: Noun = Noun {
             lists the classes of which a consumer got more than the normal limit.",
     )
     .body::<PlaceBody<ConsumerBody>>()
-    .answer::<Answer>()
+    .answer::<ClaimsAnswer>()
     .refusals(&[
         "BadRequest",
         "InMember",
@@ -83,7 +83,7 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
     let value = json::read(raw_body, |_| Ok(()))?;
     let body: PlaceBody<Ignored> = read_value(&value)?;
     let repeatable = body.id.map(|id| repeatable(id.0, &value, raw_body, defaults));
-    let mut reader = Reader {
+    let mut reader = ConsumerReader {
         defaults,
         uuids: HashSet::new(),
         candidates: 0,
@@ -107,7 +107,7 @@ pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRe
 }
 
 /// Reads the consumers of a call.
-struct Reader<'a> {
+struct ConsumerReader<'a> {
     defaults: &'a Defaults,
     /// The consumers so far.
     uuids: HashSet<String>,
@@ -118,7 +118,7 @@ struct Reader<'a> {
     known_queries: HashMap<(GivenQuery, Option<&'static str>), usize>,
 }
 
-impl Reader<'_> {
+impl ConsumerReader<'_> {
     fn consumer(&mut self, path: &str, body: ConsumerBody) -> Result<RequestedConsumer> {
         let uuid = body.uuid.0;
         if !self.uuids.insert(uuid.clone()) {
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok(RequestedConsumer { claim, wanted })
     }
 
-    fn candidates<const MAX: usize>(&mut self, path: &str, bodies: List<CandidateBody, 1, MAX>) -> Result<Wanted> {
+    fn candidates<const MAX: usize>(&mut self, path: &str, bodies: Bounded<CandidateBody, 1, MAX>) -> Result<Wanted> {
         self.candidates += bodies.0.len();
         if self.candidates > MAX_CANDIDATES_OF_CALL {
             return bad_request(format!(

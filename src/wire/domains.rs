@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::native::{Noun, Operation, PageLimit, Text, read_query};
+use super::native::{Noun, NounOperation, PageLimit, Text, read_query};
 use super::output::json;
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
@@ -16,7 +16,7 @@ pub static NOUN: Noun = Noun {
     name: "domains",
     about: "What fails together, or is taken down together: the domains of a dimension with sums over their hosts.",
     field: None,
-    operations: &[Operation::new::<ListParameters>(
+    operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/domains",
         "List the domains of a dimension",
         "By path, each after the one in which it lies, at most `limit` (1000 by default) after the path `after`; a \
@@ -67,9 +67,9 @@ struct DomainAnswer<'a> {
     /// The hosts in the domain with the state `up`.
     eligible_hosts: usize,
     /// The capacity of all hosts in the domain, by resource class.
-    capacity: Object<'a>,
+    capacity: AmountsByClass<'a>,
     /// The amounts in use on all hosts in the domain, by resource class.
-    usage: Object<'a>,
+    usage: AmountsByClass<'a>,
     /// Whether the domain has more hosts than the smallest sibling with an eligible host.
     heavy: bool,
     /// The effect of losing the domain.
@@ -83,12 +83,12 @@ struct LossAnswer<'a> {
     /// The part of each remaining sibling in percent, once this domain is gone; `null` without siblings.
     share_of_others: Option<f64>,
     /// The free amounts of eligible hosts outside of the domain, by resource class.
-    free_elsewhere: Object<'a>,
+    free_elsewhere: AmountsByClass<'a>,
     /// The amounts in use in the domain beyond the free amounts elsewhere, by resource class.
-    missing: Object<'a>,
+    missing: AmountsByClass<'a>,
 }
 
-type Object<'a> = BTreeMap<&'a str, i64>;
+type AmountsByClass<'a> = BTreeMap<&'a str, i64>;
 
 /// Reads the query string of `GET /v1/domains`.
 ///
@@ -104,7 +104,7 @@ pub fn read_list(query: &str) -> Result<Page> {
 }
 
 /// A sum beyond 64 bits is written as the nearest number of 64 bits.
-fn object(amounts: &Amounts) -> Object<'_> {
+fn object(amounts: &Amounts) -> AmountsByClass<'_> {
     let written = |amount: i128| amount.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     amounts
         .iter()

@@ -3,9 +3,9 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::output::{Members, Number, json};
+use super::output::{Number, Pairs, json};
 use super::steps::Steps;
-use super::value::Value;
+use super::value::Json;
 use crate::error::Result;
 use crate::model::inventories::{Add, Inventories, Inventory, Replace, Update};
 use crate::version::{RESERVED_EQUAL_TOTAL, Version};
@@ -33,7 +33,7 @@ pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<(Re
 }
 
 /// The requested inventories of a provider, by class.
-pub fn inventories_by_class(body: &Value) -> Vec<(String, Inventory)> {
+pub fn inventories_by_class(body: &Json) -> Vec<(String, Inventory)> {
     let inventories = body.field("inventories").members();
     inventories
         .map(|(class, value)| (class.to_owned(), inventory(value)))
@@ -68,7 +68,7 @@ pub fn read_update(version: Version, provider: &str, class: &str, body: &[u8]) -
 
 /// An inventory, with defaults for missing fields. The schema does not validate the value of an invalid class name. The
 /// value is read as far as possible, and the request is refused later because of the class.
-fn inventory(body: &Value) -> Inventory {
+fn inventory(body: &Json) -> Inventory {
     let amount = |name: &str, default: i32| match body.get(name) {
         Some(value) => i32::try_from(value.integer()).unwrap_or(i32::MAX),
         None => default,
@@ -79,7 +79,7 @@ fn inventory(body: &Value) -> Inventory {
         min_unit: amount("min_unit", 1),
         max_unit: amount("max_unit", i32::MAX),
         step_size: amount("step_size", 1),
-        allocation_ratio: body.get("allocation_ratio").and_then(Value::float).unwrap_or(1.0),
+        allocation_ratio: body.get("allocation_ratio").and_then(Json::float).unwrap_or(1.0),
     }
 }
 
@@ -113,12 +113,12 @@ fn numbers(inventory: &Inventory) -> Numbers {
 pub struct RawNumbers(IndexMap<String, Numbers>);
 
 impl RawNumbers {
-    fn one(class: &str, body: &Value) -> RawNumbers {
+    fn one(class: &str, body: &Json) -> RawNumbers {
         RawNumbers(IndexMap::from([(class.to_owned(), raw_numbers(body))]))
     }
 }
 
-fn raw_numbers(body: &Value) -> Numbers {
+fn raw_numbers(body: &Json) -> Numbers {
     let mut numbers = numbers(&inventory(body));
     for (number, name) in numbers.iter_mut().zip(NAMES) {
         if let Some(number_in_body) = body.get(name).and_then(Number::from_value) {
@@ -131,7 +131,7 @@ fn raw_numbers(body: &Value) -> Numbers {
 #[derive(Serialize)]
 struct All<'a> {
     resource_provider_generation: i64,
-    inventories: Members<&'a str, Members<&'static str, Number>>,
+    inventories: Pairs<&'a str, Pairs<&'static str, Number>>,
 }
 
 /// The numbers of an inventory by name, and the provider's generation.
@@ -140,7 +140,7 @@ fn one(
     inventory: &Inventory,
     raw: Option<&RawNumbers>,
     generation: Option<i64>,
-) -> Members<&'static str, Number> {
+) -> Pairs<&'static str, Number> {
     let raw = raw.and_then(|RawNumbers(classes)| classes.get(class).copied());
     let numbers = raw.unwrap_or_else(|| numbers(inventory));
     let generation = generation.map(|number| ("resource_provider_generation", Number::Whole(number.into())));

@@ -6,7 +6,7 @@
 //! no database can store, are refused too, but only if the rest of the body is right.
 
 use super::integer::{MAX_DIGITS, too_long};
-use super::value::{Value, lone_surrogate};
+use super::value::{Json, lone_surrogate};
 use crate::error::{Error, Result};
 
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 300;
 const MAX_VALUES: usize = 4_000_000;
 
 /// Parses a JSON document and validates the value with `validate`. Lone surrogates are refused last.
-pub fn read(body: &[u8], validate: impl FnOnce(&Value) -> Result<()>) -> Result<Value> {
+pub fn read(body: &[u8], validate: impl FnOnce(&Json) -> Result<()>) -> Result<Json> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
     let (value, lone_surrogate) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
     validate(&value)?;
@@ -57,7 +57,7 @@ pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
 }
 
 /// An error of the parser.
-struct Problem {
+struct JsonError {
     what: String,
     /// The offset in bytes; `None` if Python's message has no position.
     at: Option<usize>,
@@ -65,13 +65,13 @@ struct Problem {
 
 /// An error at an offset in bytes.
 fn fail<T>(what: &str, at: usize) -> Parsed<T> {
-    Err(Problem {
+    Err(JsonError {
         what: what.to_owned(),
         at: Some(at),
     })
 }
 
-impl Problem {
+impl JsonError {
     /// Python's message, whose positions count characters, not bytes.
     fn sentence(self, text: &str) -> String {
         let Some(at) = self.at else { return self.what };
@@ -86,14 +86,14 @@ impl Problem {
     }
 }
 
-type Parsed<T> = std::result::Result<T, Problem>;
+type Parsed<T> = std::result::Result<T, JsonError>;
 
 /// Parses the document. Also returns the error for the first lone surrogate.
-fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
+fn parse(text: &str) -> Parsed<(Json, Option<JsonError>)> {
     if text.starts_with('\u{feff}') {
         return fail("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0);
     }
-    let mut parser = Parser {
+    let mut parser = JsonParser {
         text,
         bytes: text.as_bytes(),
         at: 0,
@@ -110,16 +110,16 @@ fn parse(text: &str) -> Parsed<(Value, Option<Problem>)> {
     Ok((value, parser.lone_surrogate))
 }
 
-struct Parser<'a> {
+struct JsonParser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     depth: usize,
     values: usize,
-    lone_surrogate: Option<Problem>,
+    lone_surrogate: Option<JsonError>,
 }
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -138,21 +138,21 @@ impl Parser<'_> {
         found
     }
 
-    fn value(&mut self) -> Parsed<Value> {
-        const WORDS: [(&str, Value); 6] = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("NaN", Value::Float(f64::NAN)),
-            ("Infinity", Value::Float(f64::INFINITY)),
-            ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+    fn value(&mut self) -> Parsed<Json> {
+        const WORDS: [(&str, Json); 6] = [
+            ("null", Json::Null),
+            ("true", Json::Bool(true)),
+            ("false", Json::Bool(false)),
+            ("NaN", Json::Float(f64::NAN)),
+            ("Infinity", Json::Float(f64::INFINITY)),
+            ("-Infinity", Json::Float(f64::NEG_INFINITY)),
         ];
         self.values += 1;
         if self.values > MAX_VALUES {
             return fail(&format!("More than {MAX_VALUES} values"), self.at);
         }
         match self.peek() {
-            Some(b'"') => self.string().map(|text| Value::String(text.into())),
+            Some(b'"') => self.string().map(|text| Json::String(text.into())),
             Some(b'{') => self.nested(Self::object),
             Some(b'[') => self.nested(Self::array),
             Some(b'0'..=b'9') => self.number(),
@@ -163,7 +163,7 @@ impl Parser<'_> {
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Parsed<Value>) -> Parsed<Value> {
+    fn nested(&mut self, read: fn(&mut Self) -> Parsed<Json>) -> Parsed<Json> {
         if self.depth == MAX_DEPTH {
             return fail(&format!("More than {MAX_DEPTH} levels of nesting"), self.at);
         }
@@ -176,10 +176,10 @@ impl Parser<'_> {
     }
 
     /// Parses an object after the `{`.
-    fn object(&mut self) -> Parsed<Value> {
+    fn object(&mut self) -> Parsed<Json> {
         let mut members = Vec::new();
         if self.take("}") {
-            return Ok(Value::Object(members.into()));
+            return Ok(Json::Object(members.into()));
         }
         loop {
             if self.peek() != Some(b'"') {
@@ -194,21 +194,21 @@ impl Parser<'_> {
             let value = self.value()?;
             members.push((key.into(), value));
             if self.take_end(b'}')? {
-                return Ok(Value::Object(members.into()));
+                return Ok(Json::Object(members.into()));
             }
         }
     }
 
     /// Parses an array after the `[`.
-    fn array(&mut self) -> Parsed<Value> {
+    fn array(&mut self) -> Parsed<Json> {
         let mut items = Vec::new();
         if self.take("]") {
-            return Ok(Value::Array(items.into()));
+            return Ok(Json::Array(items.into()));
         }
         loop {
             items.push(self.value()?);
             if self.take_end(b']')? {
-                return Ok(Value::Array(items.into()));
+                return Ok(Json::Array(items.into()));
             }
         }
     }
@@ -286,7 +286,7 @@ impl Parser<'_> {
         if let Some(c) = char::from_u32(code) {
             return Ok(c);
         }
-        self.lone_surrogate.get_or_insert(Problem {
+        self.lone_surrogate.get_or_insert(JsonError {
             what: "Unpaired surrogate in a \\u escape".to_owned(),
             at: Some(at),
         });
@@ -311,7 +311,7 @@ impl Parser<'_> {
         }
     }
 
-    fn number(&mut self) -> Parsed<Value> {
+    fn number(&mut self) -> Parsed<Json> {
         let begin = self.at;
         self.take("-");
         let digits = self.digits();
@@ -335,13 +335,13 @@ impl Parser<'_> {
         self.at = end;
         let text = &self.text[begin..end];
         if float {
-            return Ok(Value::Float(text.parse().unwrap_or(f64::NAN)));
+            return Ok(Json::Float(text.parse().unwrap_or(f64::NAN)));
         }
         if whole > MAX_DIGITS {
             let what = too_long(whole);
-            return Err(Problem { what, at: None });
+            return Err(JsonError { what, at: None });
         }
-        Ok(text.parse().map_or_else(|_| Value::BigInt(text.into()), Value::Int))
+        Ok(text.parse().map_or_else(|_| Json::BigInt(text.into()), Json::Int))
     }
 
     fn digits(&mut self) -> usize {

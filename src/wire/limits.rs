@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::bad_request;
 use super::native::{
-    Member, NoParameters, Noun, Null, Nullable, Operation, PageLimit, Patch, Patched, Text, read_body,
+    NoParameters, Noun, NounOperation, Null, Nullable, PageLimit, Patch, Patched, ShownMember, Text, read_body,
     read_merge_patch, read_query,
 };
 use super::output::json;
@@ -24,21 +24,21 @@ pub static NOUN: Noun = Noun {
         What lies between the two is room for bad days.",
     field: Some(("class", "The resource class, such as `VCPU`.")),
     operations: &[
-        Operation::new::<ListParameters>(
+        NounOperation::new::<ListParameters>(
             "GET /v1/limits",
             "List the limits of resource classes",
             "The classes whose limit was ever set, by name, at most `limit` (1000 by default) after the class `after`. \
             `next` is the `after` of the next page, or null.",
         )
         .answer::<LimitList>(),
-        Operation::new::<NoParameters>(
+        NounOperation::new::<NoParameters>(
             "GET /v1/limits/{class}",
             "Show the limit of a resource class",
             "`generation` is null if the limit was never set, and `normal` is null if there is none.",
         )
         .answer::<LimitAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ClassNotFound"]),
-        Operation::new::<SetParameters>(
+        NounOperation::new::<SetParameters>(
             "PUT /v1/limits/{class}",
             "Set the limit of a resource class",
             "`{\"buffer\": \"0.15\"}` keeps 15 % of the capacity of each inventory free: the normal limit is the \
@@ -51,7 +51,7 @@ pub static NOUN: Noun = Noun {
         .body::<SetBody>()
         .answer::<LimitAnswer>()
         .refusals(SET_REFUSALS),
-        Operation::new::<SetParameters>(
+        NounOperation::new::<SetParameters>(
             "PATCH /v1/limits/{class}",
             "Change the limit of a resource class",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
@@ -67,7 +67,7 @@ pub static NOUN: Noun = Noun {
 const SET_REFUSALS: &[&str] = &["BadRequest", "DuplicateQueryKey", "ClassNotFound", "StaleGeneration"];
 
 impl Patched for SetBody {
-    const MERGED: &'static [Member] = &[("normal", Null::IsValue)];
+    const MERGED: &'static [ShownMember] = &[("normal", Null::IsValue)];
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ struct SetBody {
 #[schemars(inline)]
 enum Normal {
     Physical,
-    Buffer(Share),
+    Buffer(BufferShare),
 }
 
 impl<'de> Deserialize<'de> for Normal {
@@ -139,7 +139,7 @@ impl<'de> Visitor<'de> for NormalVisitor {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BufferBody {
-    buffer: Share,
+    buffer: BufferShare,
 }
 
 /// A buffer, as a decimal.
@@ -147,13 +147,13 @@ struct BufferBody {
 #[schemars(inline, with = "String", description = "")]
 #[schemars(extend("pattern" = r"^(0(\.[0-9]{1,6})?|1(\.0{1,6})?)$"))]
 #[schemars(extend("description" = "The share of the capacity that is kept free, as a decimal from `0` to `1`."))]
-struct Share(NormalLimit);
+struct BufferShare(NormalLimit);
 
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Share, D::Error> {
+impl<'de> Deserialize<'de> for BufferShare {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<BufferShare, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.parse() {
-            Ok(buffer @ NormalLimit::Buffer(_)) => Ok(Share(buffer)),
+            Ok(buffer @ NormalLimit::Buffer(_)) => Ok(BufferShare(buffer)),
             _ => Err(D::Error::custom(format_args!(
                 "{text:?} is no share; write a decimal from \"0\" to \"1\" with at most six decimals, such as \"0.15\""
             ))),
@@ -161,7 +161,7 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
-impl Serialize for Share {
+impl Serialize for BufferShare {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
@@ -240,7 +240,7 @@ fn answer(limit: &Limit) -> LimitAnswer<'_> {
         generation: limit.generation,
         normal: limit.normal.map(|normal| match normal {
             NormalLimit::Physical => Normal::Physical,
-            buffer @ NormalLimit::Buffer(_) => Normal::Buffer(Share(buffer)),
+            buffer @ NormalLimit::Buffer(_) => Normal::Buffer(BufferShare(buffer)),
         }),
     }
 }

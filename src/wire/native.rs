@@ -13,17 +13,17 @@ mod types;
 use serde::de::DeserializeOwned;
 
 use input::Input;
-pub use merge::{Member, Null, Patch, Patched};
-pub use noun::{Noun, Operation};
-pub use object::{Ignored, Object};
+pub use merge::{Null, Patch, Patched, ShownMember};
+pub use noun::{Noun, NounOperation};
+pub use object::{Ignored, NonEmpty};
 use problem::Problem;
 pub use texts::{ClassName, SpelledUuid, Suffix};
-pub use types::{InDomain, List, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
+pub use types::{Bounded, InDomain, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
 
 use super::bad_request;
 use super::json;
 use super::query::Query;
-use super::value::Value;
+use super::value::Json;
 use crate::error::Result;
 
 /// Reads a body.
@@ -48,7 +48,7 @@ pub fn read_merge_patch<T: DeserializeOwned + Patched>(shown: &[u8], patch: &[u8
 ///
 /// # Errors
 /// The first wrong member, by path.
-pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
+pub fn read_value<T: DeserializeOwned>(body: &Json) -> Result<T> {
     let read = T::deserialize(Input::of_body(body)).or_else(|problem| bad_request(problem.sentence("members")))?;
     match body.path_to_text(|text| text.contains('\0')) {
         Some(path) => bad_request(format!(
@@ -63,7 +63,7 @@ pub fn read_value<T: DeserializeOwned>(body: &Value) -> Result<T> {
 ///
 /// # Errors
 /// The first wrong member, by path.
-pub fn read_item<T: DeserializeOwned>(list: &str, at: usize, item: &Value) -> Result<T> {
+pub fn read_item<T: DeserializeOwned>(list: &str, at: usize, item: &Json) -> Result<T> {
     let of_body = |problem: Problem| bad_request(problem.in_item(at).in_member(list).sentence("members"));
     T::deserialize(Input::of_body(item)).or_else(of_body)
 }
@@ -78,8 +78,8 @@ pub fn read_query<T: DeserializeOwned>(raw: &str) -> Result<T> {
     query.check_no_nul()?;
     let members = query
         .pairs()
-        .map(|(name, text)| (name.to_owned(), Value::String(text.into())));
-    let object = Value::Object(members.collect());
+        .map(|(name, text)| (name.to_owned(), Json::String(text.into())));
+    let object = Json::Object(members.collect());
     T::deserialize(Input::of_query(&object)).or_else(|problem| bad_request(problem.sentence("parameters")))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::value::Value;
+use super::value::Json;
 use crate::version::Version;
 
 /// The value of a field from version `first` on; `None` in earlier versions.
@@ -103,22 +103,22 @@ impl WordTemplate {
 /// An object, as the pairs of its members.
 #[derive(JsonSchema)]
 #[schemars(inline, with = "BTreeMap<String, V>", description = "")]
-pub struct Members<K, V>(Vec<(K, V)>);
+pub struct Pairs<K, V>(Vec<(K, V)>);
 
-impl<K: Serialize, V: Serialize> Serialize for Members<K, V> {
+impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
 }
 
-impl<K, V> FromIterator<(K, V)> for Members<K, V> {
+impl<K, V> FromIterator<(K, V)> for Pairs<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        Members(pairs.into_iter().collect())
+        Pairs(pairs.into_iter().collect())
     }
 }
 
 /// The object of these amounts.
-pub fn amounts(pairs: &[(Arc<str>, i64)]) -> Members<&str, i64> {
+pub fn amounts(pairs: &[(Arc<str>, i64)]) -> Pairs<&str, i64> {
     pairs.iter().map(|(class, amount)| (&**class, *amount)).collect()
 }
 
@@ -132,13 +132,13 @@ pub enum Number {
 
 impl Number {
     /// The number of a value, in the spelling of the client; `None` if the value is not a number.
-    pub fn from_value(value: &Value) -> Option<Number> {
+    pub fn from_value(value: &Json) -> Option<Number> {
         match value {
-            Value::Int(number) => Some(Number::Whole(i128::from(*number))),
-            Value::BigInt(digits) => digits
+            Json::Int(number) => Some(Number::Whole(i128::from(*number))),
+            Json::BigInt(digits) => digits
                 .parse()
                 .map_or_else(|_| value.float().map(Number::Float), |n| Some(Number::Whole(n))),
-            Value::Float(number) => Some(Number::Float(*number)),
+            Json::Float(number) => Some(Number::Float(*number)),
             _ => None,
         }
     }

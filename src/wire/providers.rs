@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use self::body::{DescribeAllBody, DescribeBody, Property, StateBody, describe};
 use super::bad_request;
 use super::native::{
-    InDomain, Member, Name, NoParameters, Noun, Null, Operation, PageLimit, Patch, Patched, Uuid, read_body,
+    InDomain, Name, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Uuid, read_body,
     read_merge_patch, read_query,
 };
 use super::output::json;
@@ -26,15 +26,15 @@ pub static NOUN: Noun = Noun {
     about: "What a provider is: its type, typed properties, domains and state, with a generation of their own.",
     field: Some(("uuid", "The provider's uuid.")),
     operations: &[
-        Operation::new::<ListParameters>(
+        NounOperation::new::<ListParameters>(
             "GET /v1/providers",
-            "List what providers are",
+            "Bounded what providers are",
             "All providers, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a page ends \
             earlier with the provider that brings it to 4 MiB. `next` is the `after` of the next page, or null. What \
             a provider inherits is not repeated.",
         )
         .answer::<ProviderList>(),
-        Operation::new::<WriteParameters>(
+        NounOperation::new::<WriteParameters>(
             "PUT /v1/providers",
             "Describe up to 1000 providers",
             "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
@@ -49,7 +49,7 @@ pub static NOUN: Noun = Noun {
             "DomainInUse",
             "ProviderGenerationLimit",
         ]),
-        Operation::new::<StateParameters>(
+        NounOperation::new::<StateParameters>(
             "PATCH /v1/providers",
             "Set the state of all hosts in a domain",
             "Hosts are the root providers in the domain, or in a domain that lies in it: from 1 to 1000. The state of all \
@@ -60,14 +60,14 @@ pub static NOUN: Noun = Noun {
         .body::<StateBody>()
         .answer::<ProviderList>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderGenerationLimit"]),
-        Operation::new::<NoParameters>(
+        NounOperation::new::<NoParameters>(
             "GET /v1/providers/{uuid}",
             "Show what a provider is",
             "`generation` is null if the provider was never described.",
         )
         .answer::<ProviderAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "ProviderNotFound"]),
-        Operation::new::<WriteParameters>(
+        NounOperation::new::<WriteParameters>(
             "PUT /v1/providers/{uuid}",
             "Describe a provider",
             "Replaces the whole description. A property is a text, a boolean or a whole number of 64 bits; providers \
@@ -83,7 +83,7 @@ pub static NOUN: Noun = Noun {
         .body::<DescribeBody>()
         .answer::<ProviderAnswer>()
         .refusals(DESCRIBE_REFUSALS),
-        Operation::new::<WriteParameters>(
+        NounOperation::new::<WriteParameters>(
             "PATCH /v1/providers/{uuid}",
             "Change what a provider is",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
@@ -108,7 +108,7 @@ const DESCRIBE_REFUSALS: &[&str] = &[
 ];
 
 impl Patched for DescribeBody {
-    const MERGED: &'static [Member] = &[
+    const MERGED: &'static [ShownMember] = &[
         ("type", Null::Removes),
         ("properties", Null::IsValueInside),
         ("domains", Null::Removes),

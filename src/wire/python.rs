@@ -1,6 +1,6 @@
 //! Formats values as Python's `repr`, and as the `pprint` with which `jsonschema` shows schemas and instances.
 
-use super::value::{Value, lone_surrogate};
+use super::value::{Json, lone_surrogate};
 
 /// The line width in `jsonschema`'s call of `pprint`.
 const WIDTH: usize = 72;
@@ -9,7 +9,7 @@ const WIDTH: usize = 72;
 const MAX_PART_BYTES: usize = 16 * 1024;
 
 /// `repr(value)`, cut off if too long for an error message.
-pub fn repr(value: &Value) -> String {
+pub fn repr(value: &Json) -> String {
     write(value, MAX_PART_BYTES).0
 }
 
@@ -39,7 +39,7 @@ pub fn repr_list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// `pprint.pformat(value, width=72, sort_dicts=False)` with every line after the first indented by four columns.
-pub fn pretty(value: &Value) -> String {
+pub fn pretty(value: &Json) -> String {
     let mut printer = Printer { out: String::new() };
     printer.format(value, 0, 0, true);
     cut(printer.out).replace('\n', "\n    ")
@@ -61,22 +61,22 @@ pub fn cut_at(mut text: String, bytes: usize) -> String {
 }
 
 /// The `repr` of a value, and whether the `repr` is complete: writing stops soon after `limit` bytes.
-fn write(value: &Value, limit: usize) -> (String, bool) {
+fn write(value: &Json, limit: usize) -> (String, bool) {
     let mut out = String::new();
     let complete = write_value(value, limit, &mut out);
     (out, complete)
 }
 
-fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
+fn write_value(value: &Json, limit: usize, out: &mut String) -> bool {
     match value {
-        Value::Null => out.push_str("None"),
-        Value::Bool(true) => out.push_str("True"),
-        Value::Bool(false) => out.push_str("False"),
-        Value::Int(number) => out.push_str(&number.to_string()),
-        Value::BigInt(digits) => out.push_str(digits),
-        Value::Float(number) => out.push_str(&repr_float(*number)),
-        Value::String(text) => write_str(text, limit, out),
-        Value::Array(items) => {
+        Json::Null => out.push_str("None"),
+        Json::Bool(true) => out.push_str("True"),
+        Json::Bool(false) => out.push_str("False"),
+        Json::Int(number) => out.push_str(&number.to_string()),
+        Json::BigInt(digits) => out.push_str(digits),
+        Json::Float(number) => out.push_str(&repr_float(*number)),
+        Json::String(text) => write_str(text, limit, out),
+        Json::Array(items) => {
             out.push('[');
             for (index, item) in items.iter().enumerate() {
                 out.push_str(if index == 0 { "" } else { ", " });
@@ -86,7 +86,7 @@ fn write_value(value: &Value, limit: usize, out: &mut String) -> bool {
             }
             out.push(']');
         }
-        Value::Object(object) => {
+        Json::Object(object) => {
             out.push('{');
             for (index, (key, item)) in object.iter().enumerate() {
                 out.push_str(if index == 0 { "" } else { ", " });
@@ -183,13 +183,13 @@ struct Printer {
 impl Printer {
     /// Writes `value` from column `indent` on, and leaves `allowance` columns free after the value. `outermost` marks
     /// the top-level value.
-    fn format(&mut self, value: &Value, indent: usize, allowance: usize, outermost: bool) {
+    fn format(&mut self, value: &Json, indent: usize, allowance: usize, outermost: bool) {
         let free_columns = WIDTH.saturating_sub(indent + allowance);
         // A character has at most four bytes, so beyond this the line is too long in any case.
         let (line, complete) = write(value, 4 * WIDTH);
         let fits = complete && columns(&line) <= free_columns;
         match value {
-            Value::Object(object) if !fits => {
+            Json::Object(object) if !fits => {
                 self.out.push('{');
                 for (index, (key, item)) in object.iter().enumerate() {
                     if self.out.len() > MAX_PART_BYTES {
@@ -204,7 +204,7 @@ impl Printer {
                 }
                 self.out.push('}');
             }
-            Value::Array(items) if !fits => {
+            Json::Array(items) if !fits => {
                 self.out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     if self.out.len() > MAX_PART_BYTES {
@@ -216,7 +216,7 @@ impl Printer {
                 }
                 self.out.push(']');
             }
-            Value::String(text) if !fits && !text.is_empty() => self.long_string(text, indent, allowance, outermost),
+            Json::String(text) if !fits && !text.is_empty() => self.long_string(text, indent, allowance, outermost),
             _ => self.out.push_str(&line),
         }
     }

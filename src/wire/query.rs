@@ -6,7 +6,7 @@ use super::bad_request;
 use super::json::decoding_problem;
 use super::steps::Steps;
 use super::validation;
-use super::value::{Object, Value};
+use super::value::{Json, Object};
 use crate::error::{Error, Result};
 use crate::version::Version;
 
@@ -95,8 +95,8 @@ impl Query {
 
     fn validated(self, steps: &Steps, version: Version) -> Result<Query> {
         let members = self.pairs.iter().cloned();
-        let object: Object = members.map(|(name, text)| (name, Value::String(text.into()))).collect();
-        match validation::refusal(steps.at(version), &Value::Object(object)) {
+        let object: Object = members.map(|(name, text)| (name, Json::String(text.into()))).collect();
+        match validation::refusal(steps.at(version), &Json::Object(object)) {
             None => Ok(self),
             Some(sentence) => Err(Error::InvalidQuery(sentence)),
         }

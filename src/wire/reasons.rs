@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::output::Members;
+use super::output::Pairs;
 use crate::error::{Reason, Reasons};
 
 /// The answer's form of a reason.
@@ -42,7 +42,7 @@ pub struct ReasonAnswer<'a> {
 }
 
 /// The listed reasons, and how often each code applies.
-pub fn reasons_and_counts(reasons: &Reasons) -> (Vec<ReasonAnswer<'_>>, Members<&'static str, usize>) {
+pub fn reasons_and_counts(reasons: &Reasons) -> (Vec<ReasonAnswer<'_>>, Pairs<&'static str, usize>) {
     let counts = reasons.counts().map(|(code, count)| (code.name(), count));
     (
         reasons.kept().iter().map(ReasonAnswer::from).collect(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::bad_request;
 use super::output::{Link, json};
 use super::steps::Steps;
-use super::value::{Object, Value};
+use super::value::{Json, Object};
 use crate::error::Result;
 use crate::model::resource_classes::{Create, Ensure, Rename, ResourceClass};
 use crate::version::Version;
@@ -37,8 +37,8 @@ pub fn read_rename(version: Version, from: &str, body: &[u8]) -> Result<Rename> 
 /// Reads `PUT /resource_classes/{name}` from 1.7 on, which has no body. The name in the path is validated with the
 /// schema of a body.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
-    let body: Object = [("name".to_owned(), Value::String(name.into()))].into_iter().collect();
-    NAME.validate(version, &Value::Object(body))?;
+    let body: Object = [("name".to_owned(), Json::String(name.into()))].into_iter().collect();
+    NAME.validate(version, &Json::Object(body))?;
     Ok(Ensure { name: name.to_owned() })
 }
 

@@ -9,7 +9,7 @@ use super::output::{Link, Out, WordTemplate, json};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
 use super::steps::Steps;
-use super::value::Value;
+use super::value::Json;
 use super::{filters, uuid};
 use crate::error::Result;
 use crate::model::resource_providers::{Create, NewParent, Provider, Update};
@@ -54,7 +54,7 @@ pub fn read_update(version: Version, uuid: &str, body: &[u8]) -> Result<Update> 
 }
 
 /// The spelling of a parent's uuid is kept.
-fn parent(value: &Value) -> Option<String> {
+fn parent(value: &Json) -> Option<String> {
     Some(value.text()).filter(|uuid| !uuid.is_empty()).map(str::to_owned)
 }
 

@@ -6,7 +6,7 @@
 use regex::Regex;
 
 use super::json;
-use super::value::Value;
+use super::value::Json;
 
 /// Files to which the schemas of other nouns refer.
 const SHARED: [(&str, &str); 2] = [
@@ -16,18 +16,18 @@ const SHARED: [(&str, &str); 2] = [
 
 /// The schemas of a request in the document `file`, each with the version that begins the schema. `is_uuid` checks the
 /// format of a uuid.
-pub fn load(file: &str, name: &str, is_uuid: fn(&Value) -> bool) -> Vec<(String, Schema)> {
+pub fn load(file: &str, name: &str, is_uuid: fn(&Json) -> bool) -> Vec<(String, Schema)> {
     let document = requests(file);
     let loader = Loader {
         document: &document,
         is_uuid,
     };
-    let compile = |(since, schema): (&str, &Value)| (since.to_owned(), loader.compile(loader.inline(schema)));
+    let compile = |(since, schema): (&str, &Json)| (since.to_owned(), loader.compile(loader.inline(schema)));
     document.field(name).members().map(compile).collect()
 }
 
 /// The part of a noun's document with the schemas of requests.
-fn requests(file: &str) -> Value {
+fn requests(file: &str) -> Json {
     let document = json::read(file.as_bytes(), |_| Ok(())).expect("the schemas are JSON");
     document.into_field("requests")
 }
@@ -35,7 +35,7 @@ fn requests(file: &str) -> Value {
 /// A compiled schema.
 pub struct Schema {
     /// The schema as written, for error messages.
-    pub source: Value,
+    pub source: Json,
     pub rules: Vec<SchemaRule>,
 }
 
@@ -62,35 +62,35 @@ pub enum Assertion {
     MinLength(usize),
     MaxLength(usize),
     Pattern(Regex),
-    Enum(Vec<Value>),
-    Uuid(fn(&Value) -> bool),
+    Enum(Vec<Json>),
+    Uuid(fn(&Json) -> bool),
     AnyOf(Vec<Schema>),
 }
 
 struct Loader<'a> {
-    document: &'a Value,
-    is_uuid: fn(&Value) -> bool,
+    document: &'a Json,
+    is_uuid: fn(&Json) -> bool,
 }
 
 impl Loader<'_> {
     /// Replaces each `{"$ref": "#/…"}` by the target, and `{"$ref": "FILE#/…"}` by a target in a different noun's file.
-    fn inline(&self, value: &Value) -> Value {
+    fn inline(&self, value: &Json) -> Json {
         match value {
-            Value::Object(object) => match object.get("$ref") {
+            Json::Object(object) => match object.get("$ref") {
                 Some(reference) => self.referred(reference.text()),
-                None => Value::Object(
+                None => Json::Object(
                     object
                         .iter()
                         .map(|(key, item)| (key.to_owned(), self.inline(item)))
                         .collect(),
                 ),
             },
-            Value::Array(items) => Value::Array(items.iter().map(|item| self.inline(item)).collect()),
+            Json::Array(items) => Json::Array(items.iter().map(|item| self.inline(item)).collect()),
             other => other.clone(),
         }
     }
 
-    fn referred(&self, reference: &str) -> Value {
+    fn referred(&self, reference: &str) -> Json {
         let (file, path) = reference.split_once('#').expect("a reference has a path");
         if let Some((_, text)) = SHARED.iter().find(|(name, _)| *name == file) {
             let document = &requests(text);
@@ -101,12 +101,12 @@ impl Loader<'_> {
             .skip(1)
             .fold(self.document, |value, name| value.field(name));
         // The schemas are part of the binary, and a test compiles each.
-        assert!(!matches!(target, Value::Null), "there is no {reference}");
+        assert!(!matches!(target, Json::Null), "there is no {reference}");
         self.inline(target)
     }
 
-    fn compile(&self, source: Value) -> Schema {
-        let rule = |(keyword, value): (&str, &Value)| SchemaRule {
+    fn compile(&self, source: Json) -> Schema {
+        let rule = |(keyword, value): (&str, &Json)| SchemaRule {
             keyword: keyword.to_owned(),
             check: self.check(keyword, value),
         };
@@ -114,7 +114,7 @@ impl Loader<'_> {
         Schema { source, rules }
     }
 
-    fn check(&self, keyword: &str, value: &Value) -> Assertion {
+    fn check(&self, keyword: &str, value: &Json) -> Assertion {
         let size = || usize::try_from(value.integer()).expect("the value of this keyword is a size");
         let bound = || value.float().expect("the value of this keyword is a number");
         match keyword {
@@ -154,7 +154,7 @@ impl Loader<'_> {
         }
     }
 
-    fn members(&self, value: &Value) -> Vec<(String, Schema)> {
+    fn members(&self, value: &Json) -> Vec<(String, Schema)> {
         value
             .members()
             .map(|(name, schema)| (name.to_owned(), self.compile(schema.clone())))
@@ -163,9 +163,9 @@ impl Loader<'_> {
 }
 
 /// The string of a value, or the strings of an array.
-fn strings(value: &Value) -> Vec<String> {
+fn strings(value: &Json) -> Vec<String> {
     match value {
-        Value::String(text) => vec![text.to_string()],
+        Json::String(text) => vec![text.to_string()],
         array => array.items().iter().map(|item| item.text().to_owned()).collect(),
     }
 }

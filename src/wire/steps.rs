@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::schema::{Schema, load};
-use super::value::Value;
+use super::value::Json;
 use super::{json, uuid, validation};
 use crate::error::{Error, Result};
 use crate::version::{NATIVE_STEP, Version};
@@ -13,7 +13,7 @@ use crate::version::{NATIVE_STEP, Version};
 pub struct Steps {
     file: &'static str,
     name: &'static str,
-    is_uuid: fn(&Value) -> bool,
+    is_uuid: fn(&Json) -> bool,
     schemas: OnceLock<Vec<(Version, Schema)>>,
 }
 
@@ -28,7 +28,7 @@ impl Steps {
         Steps::new(file, name, is_uuid_of_query)
     }
 
-    const fn new(file: &'static str, name: &'static str, is_uuid: fn(&Value) -> bool) -> Self {
+    const fn new(file: &'static str, name: &'static str, is_uuid: fn(&Json) -> bool) -> Self {
         Steps {
             file,
             name,
@@ -45,12 +45,12 @@ impl Steps {
     }
 
     /// Parses a body and validates the value.
-    pub fn read(&self, version: Version, body: &[u8]) -> Result<Value> {
+    pub fn read(&self, version: Version, body: &[u8]) -> Result<Json> {
         json::read(body, |value| self.validate(version, value))
     }
 
     /// Validates a value as a body.
-    pub fn validate(&self, version: Version, value: &Value) -> Result<()> {
+    pub fn validate(&self, version: Version, value: &Json) -> Result<()> {
         validation::refusal(self.at(version), value).map_or(Ok(()), |sentence| Err(Error::InvalidBody(sentence)))
     }
 
@@ -67,11 +67,11 @@ impl Steps {
     }
 }
 
-fn is_uuid_of_body(value: &Value) -> bool {
-    matches!(value, Value::String(text) if uuid::canonical(text).is_some())
+fn is_uuid_of_body(value: &Json) -> bool {
+    matches!(value, Json::String(text) if uuid::canonical(text).is_some())
 }
 
 /// UUIDs in a query string must have dashes.
-fn is_uuid_of_query(value: &Value) -> bool {
-    !matches!(value, Value::String(text) if !uuid::is_dashed(text))
+fn is_uuid_of_query(value: &Json) -> bool {
+    !matches!(value, Json::String(text) if !uuid::is_dashed(text))
 }

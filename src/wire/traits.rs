@@ -7,7 +7,7 @@ use super::bad_request;
 use super::output::json;
 use super::query::Query;
 use super::steps::Steps;
-use super::value::Value;
+use super::value::Json;
 use crate::error::Result;
 use crate::model::traits::{Ensure, Filter, ProviderTraits, Replace, Trait};
 use crate::version::Version;
@@ -19,7 +19,7 @@ static PUT: Steps = Steps::of_body(SCHEMAS, "put");
 
 /// Validates the name in `PUT /traits/{name}`: the name must be the name of a custom trait.
 pub fn read_ensure(version: Version, name: &str) -> Result<Ensure> {
-    if CUSTOM.validate(version, &Value::String(name.into())).is_err() {
+    if CUSTOM.validate(version, &Json::String(name.into())).is_err() {
         return bad_request(
             "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \"CUSTOM_\" \
              and use following characters: \"A\"-\"Z\", \"0\"-\"9\" and \"_\"",
@@ -58,7 +58,7 @@ fn associated(text: &str) -> Result<bool> {
 /// Parses the body of `PUT /resource_providers/{uuid}/traits`. A repeated trait counts once.
 pub fn read_replace(version: Version, provider: &str, body: &[u8]) -> Result<Replace> {
     let body = PUT.read(version, body)?;
-    let traits: IndexSet<&str> = body.field("traits").items().iter().map(Value::text).collect();
+    let traits: IndexSet<&str> = body.field("traits").items().iter().map(Json::text).collect();
     Ok(Replace {
         provider: provider.to_owned(),
         generation: body.field("resource_provider_generation").integer(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::output::{Members, amounts, json};
+use super::output::{Pairs, amounts, json};
 use super::query::Query;
 use super::steps::Steps;
 use crate::error::Result;
@@ -38,7 +38,7 @@ pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<T
 #[derive(Serialize)]
 struct ProviderBody<'a> {
     resource_provider_generation: i64,
-    usages: Members<&'a str, i64>,
+    usages: Pairs<&'a str, i64>,
 }
 
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ pub static NOUN: Noun = Noun {
     about: "placet's native API, below `/v1`. It has no microversions, because changes only add to it. Its errors always \
         have a `code`.",
     field: None,
-    operations: &[native::Operation::new::<NoParameters>(
+    operations: &[native::NounOperation::new::<NoParameters>(
         "GET /v1/",
         "List the operations of the native API",
         "Each operation has the policy rule that authorizes it. So a client can check whether this version of \

@@ -11,38 +11,38 @@ use std::collections::HashSet;
 
 use super::python::{cut, pretty, repr, repr_all, repr_str};
 use super::schema::{Assertion, Schema, SchemaRule};
-use super::value::{Object, Value};
+use super::value::{Json, Object};
 
 /// The error sentence if `value` does not fit the schema.
-pub fn refusal(schema: &Schema, value: &Value) -> Option<String> {
+pub fn refusal(schema: &Schema, value: &Json) -> Option<String> {
     let best = violations(schema, value, Vec::new(), true).pop();
     best.map(|violation| violation.most_relevant().sentence())
 }
 
 /// A step of the path to a value or to a schema.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step<'a> {
+enum Segment<'a> {
     Key(&'a str),
     Index(usize),
 }
 
 /// A rule, and the value in violation of the rule.
-struct Violation<'a> {
+struct SchemaViolation<'a> {
     rule: &'a SchemaRule,
     schema: &'a Schema,
-    value: &'a Value,
+    value: &'a Json,
     /// The name of the missing property.
     missing: &'a str,
-    path: Vec<Step<'a>>,
-    schema_path: Vec<Step<'a>>,
+    path: Vec<Segment<'a>>,
+    schema_path: Vec<Segment<'a>>,
     /// The violations of all alternatives of an `anyOf`.
-    alternatives: Vec<Violation<'a>>,
+    alternatives: Vec<SchemaViolation<'a>>,
 }
 
-struct Walk<'a> {
-    path: Vec<Step<'a>>,
-    schema_path: Vec<Step<'a>>,
-    found: Vec<Violation<'a>>,
+struct SchemaWalk<'a> {
+    path: Vec<Segment<'a>>,
+    schema_path: Vec<Segment<'a>>,
+    found: Vec<SchemaViolation<'a>>,
     /// Whether only the most relevant violation is kept.
     keeps_best: bool,
 }
@@ -50,11 +50,11 @@ struct Walk<'a> {
 /// The violations of a schema, or the most relevant violation alone.
 fn violations<'a>(
     schema: &'a Schema,
-    value: &'a Value,
-    schema_path: Vec<Step<'a>>,
+    value: &'a Json,
+    schema_path: Vec<Segment<'a>>,
     keeps_best: bool,
-) -> Vec<Violation<'a>> {
-    let mut walk = Walk {
+) -> Vec<SchemaViolation<'a>> {
+    let mut walk = SchemaWalk {
         path: Vec::new(),
         schema_path,
         found: Vec::new(),
@@ -64,37 +64,37 @@ fn violations<'a>(
     walk.found
 }
 
-impl<'a> Walk<'a> {
-    fn visit(&mut self, schema: &'a Schema, value: &'a Value) {
+impl<'a> SchemaWalk<'a> {
+    fn visit(&mut self, schema: &'a Schema, value: &'a Json) {
         for rule in &schema.rules {
-            self.schema_path.push(Step::Key(&rule.keyword));
+            self.schema_path.push(Segment::Key(&rule.keyword));
             self.apply(schema, rule, value);
             self.schema_path.pop();
         }
     }
 
-    fn apply(&mut self, schema: &'a Schema, rule: &'a SchemaRule, value: &'a Value) {
+    fn apply(&mut self, schema: &'a Schema, rule: &'a SchemaRule, value: &'a Json) {
         match (&rule.check, value) {
-            (Assertion::Properties(properties), Value::Object(object)) => {
+            (Assertion::Properties(properties), Json::Object(object)) => {
                 for (name, inner) in properties {
                     if let Some(value) = object.get(name) {
-                        self.descend(Some(Step::Key(name)), Step::Key(name), inner, value);
+                        self.descend(Some(Segment::Key(name)), Segment::Key(name), inner, value);
                     }
                 }
             }
-            (Assertion::PatternProperties(patterns), Value::Object(object)) => {
+            (Assertion::PatternProperties(patterns), Json::Object(object)) => {
                 for (pattern, regex, inner) in patterns {
                     for (key, value) in object.iter().filter(|(key, _)| regex.is_match(key)) {
-                        self.descend(Some(Step::Key(pattern)), Step::Key(key), inner, value);
+                        self.descend(Some(Segment::Key(pattern)), Segment::Key(key), inner, value);
                     }
                 }
             }
-            (Assertion::Items(inner), Value::Array(items)) => {
+            (Assertion::Items(inner), Json::Array(items)) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.descend(None, Step::Index(index), inner, item);
+                    self.descend(None, Segment::Index(index), inner, item);
                 }
             }
-            (Assertion::Required(names), Value::Object(object)) => {
+            (Assertion::Required(names), Json::Object(object)) => {
                 for name in names.iter().filter(|name| object.get(name).is_none()) {
                     self.fail(schema, rule, value, name, Vec::new());
                 }
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn descend(&mut self, schema_step: Option<Step<'a>>, step: Step<'a>, schema: &'a Schema, value: &'a Value) {
+    fn descend(&mut self, schema_step: Option<Segment<'a>>, step: Segment<'a>, schema: &'a Schema, value: &'a Json) {
         self.path.push(step);
         self.schema_path.extend(schema_step);
         self.visit(schema, value);
@@ -123,9 +123,9 @@ impl<'a> Walk<'a> {
         &mut self,
         schema: &'a Schema,
         rule: &'a SchemaRule,
-        value: &'a Value,
+        value: &'a Json,
         missing: &'a str,
-        alternatives: Vec<Violation<'a>>,
+        alternatives: Vec<SchemaViolation<'a>>,
     ) {
         // A body may have millions of violations. A violation deeper than the best is not stored.
         let best = self.found.first().filter(|_| self.keeps_best);
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let (path, schema_path) = (self.path.clone(), self.schema_path.clone());
-        let violation = Violation {
+        let violation = SchemaViolation {
             rule,
             schema,
             value,
@@ -151,10 +151,10 @@ impl<'a> Walk<'a> {
 }
 
 /// The violations of all alternatives; `None` if an alternative fits.
-fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option<Vec<Violation<'a>>> {
+fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Json) -> Option<Vec<SchemaViolation<'a>>> {
     let mut all = Vec::new();
     for (index, schema) in alternatives.iter().enumerate() {
-        let found = violations(schema, value, vec![Step::Index(index)], false);
+        let found = violations(schema, value, vec![Segment::Index(index)], false);
         if found.is_empty() {
             return None;
         }
@@ -164,38 +164,38 @@ fn violations_of_all<'a>(alternatives: &'a [Schema], value: &'a Value) -> Option
 }
 
 /// Whether a value violates an assertion about the value as a whole, not about the members.
-fn violates(check: &Assertion, schema: &Schema, value: &Value) -> bool {
+fn violates(check: &Assertion, schema: &Schema, value: &Json) -> bool {
     match (check, value) {
         (Assertion::Type(types), value) => !types.iter().any(|name| is_type(value, name)),
-        (Assertion::NoOtherProperties, Value::Object(object)) => unknown_members(schema, object).next().is_some(),
-        (Assertion::MinProperties(min), Value::Object(object)) => object.len() < *min,
-        (Assertion::MinItems(min), Value::Array(items)) => items.len() < *min,
-        (Assertion::MaxItems(max), Value::Array(items)) => items.len() > *max,
-        (Assertion::UniqueItems, Value::Array(items)) => {
+        (Assertion::NoOtherProperties, Json::Object(object)) => unknown_members(schema, object).next().is_some(),
+        (Assertion::MinProperties(min), Json::Object(object)) => object.len() < *min,
+        (Assertion::MinItems(min), Json::Array(items)) => items.len() < *min,
+        (Assertion::MaxItems(max), Json::Array(items)) => items.len() > *max,
+        (Assertion::UniqueItems, Json::Array(items)) => {
             let mut seen = HashSet::new();
             !items.iter().all(|item| seen.insert(identity(item)))
         }
         (Assertion::Minimum(min), value) => value.float().is_some_and(|number| number < *min),
         (Assertion::Maximum(max), value) => value.float().is_some_and(|number| number > *max),
-        (Assertion::MinLength(min), Value::String(text)) => text.chars().count() < *min,
-        (Assertion::MaxLength(max), Value::String(text)) => text.chars().count() > *max,
-        (Assertion::Pattern(regex), Value::String(text)) => !regex.is_match(text),
+        (Assertion::MinLength(min), Json::String(text)) => text.chars().count() < *min,
+        (Assertion::MaxLength(max), Json::String(text)) => text.chars().count() > *max,
+        (Assertion::Pattern(regex), Json::String(text)) => !regex.is_match(text),
         (Assertion::Enum(values), value) => !values.contains(value),
         (Assertion::Uuid(is_uuid), value) => !is_uuid(value),
         _ => false,
     }
 }
 
-fn is_type(value: &Value, name: &str) -> bool {
+fn is_type(value: &Json, name: &str) -> bool {
     match value {
-        Value::Null => name == "null",
-        Value::Bool(_) => name == "boolean",
-        Value::Int(_) | Value::BigInt(_) => name == "integer" || name == "number",
+        Json::Null => name == "null",
+        Json::Bool(_) => name == "boolean",
+        Json::Int(_) | Json::BigInt(_) => name == "integer" || name == "number",
         // 1.0 is an integer, because JSON does not distinguish integers from floats.
-        Value::Float(number) => name == "number" || (name == "integer" && number.fract() == 0.0),
-        Value::String(_) => name == "string",
-        Value::Array(_) => name == "array",
-        Value::Object(_) => name == "object",
+        Json::Float(number) => name == "number" || (name == "integer" && number.fract() == 0.0),
+        Json::String(_) => name == "string",
+        Json::Array(_) => name == "array",
+        Json::Object(_) => name == "object",
     }
 }
 
@@ -212,24 +212,24 @@ fn unknown_members<'a>(schema: &'a Schema, object: &'a Object) -> impl Iterator<
 }
 
 /// Equal values have equal texts: `1` equals `1.0`, but not `true`. A float from 1e15 on differs from the integer.
-fn identity(value: &Value) -> String {
+fn identity(value: &Json) -> String {
     match value {
-        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(identity).collect::<Vec<_>>().join(", ")),
-        Value::Object(object) => {
+        Json::Float(number) if number.fract() == 0.0 && number.abs() < 1e15 => (*number as i64).to_string(),
+        Json::Array(items) => format!("[{}]", items.iter().map(identity).collect::<Vec<_>>().join(", ")),
+        Json::Object(object) => {
             let mut members: Vec<_> = object.iter().map(|(key, item)| (key, identity(item))).collect();
             members.sort();
             format!("{members:?}")
         }
         // Not `repr`, which cuts off.
-        Value::String(text) => format!("{text:?}"),
+        Json::String(text) => format!("{text:?}"),
         other => repr(other),
     }
 }
 
-impl<'a> Violation<'a> {
+impl<'a> SchemaViolation<'a> {
     /// The order of Python's `best_match`; the most relevant violation is the greatest.
-    fn relevance(&self) -> (Reverse<usize>, &[Step<'a>], bool, bool) {
+    fn relevance(&self) -> (Reverse<usize>, &[Segment<'a>], bool, bool) {
         let types = self.schema.rules.iter().find_map(|rule| match &rule.check {
             Assertion::Type(types) => Some(types),
             _ => None,
@@ -255,7 +255,7 @@ impl<'a> Violation<'a> {
     }
 
     fn sentence(&self) -> String {
-        let (_, parents) = self.schema_path.split_last().unwrap_or((&Step::Index(0), &[]));
+        let (_, parents) = self.schema_path.split_last().unwrap_or((&Segment::Index(0), &[]));
         format!(
             "{}\n\nFailed validating {} in schema{}:\n    {}\n\nOn instance{}:\n    {}",
             cut(self.message()),
@@ -298,7 +298,7 @@ impl<'a> Violation<'a> {
     }
 
     fn unknown_properties(&self) -> String {
-        let Value::Object(object) = self.value else {
+        let Json::Object(object) = self.value else {
             return String::new();
         };
         let mut names: Vec<_> = unknown_members(self.schema, object).collect();
@@ -319,10 +319,10 @@ impl<'a> Violation<'a> {
 }
 
 /// The path as Python subscripts: `['properties']['name'][0]`.
-fn subscripts(path: &[Step<'_>]) -> String {
+fn subscripts(path: &[Segment<'_>]) -> String {
     let steps = path.iter().map(|step| match step {
-        Step::Key(key) => format!("[{}]", repr_str(key)),
-        Step::Index(index) => format!("[{index}]"),
+        Segment::Key(key) => format!("[{}]", repr_str(key)),
+        Segment::Index(index) => format!("[{index}]"),
     });
     cut(steps.collect())
 }

@@ -17,7 +17,7 @@ pub fn lone_surrogate(c: char) -> Option<u32> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum Json {
     Null,
     Bool(bool),
     Int(i64),
@@ -25,7 +25,7 @@ pub enum Value {
     BigInt(Box<str>),
     Float(f64),
     String(Box<str>),
-    Array(Box<[Value]>),
+    Array(Box<[Json]>),
     Object(Object),
 }
 
@@ -33,7 +33,7 @@ pub enum Value {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Object(Box<[Member]>);
 
-type Member = (Box<str>, Value);
+type Member = (Box<str>, Json);
 
 /// Of at most this many members each is compared with each.
 const FEW_MEMBERS: usize = 16;
@@ -44,11 +44,11 @@ impl Object {
     }
 
     /// Looks at each member, because an object is either short or iterated over.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&Json> {
         self.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.0.iter().map(|(key, value)| (&**key, value))
     }
 }
@@ -73,8 +73,8 @@ impl From<Vec<Member>> for Object {
     }
 }
 
-impl FromIterator<(String, Value)> for Object {
-    fn from_iter<I: IntoIterator<Item = (String, Value)>>(members: I) -> Object {
+impl FromIterator<(String, Json)> for Object {
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Object {
         let members = members.into_iter().map(|(name, value)| (name.into(), value));
         members.collect::<Vec<Member>>().into()
     }
@@ -91,63 +91,63 @@ fn repeats_a_name(members: &[Member]) -> bool {
 }
 
 /// Accessors for validated values. A wrong type, which cannot occur after validation, gives an empty value.
-impl Value {
+impl Json {
     /// The member of this name; `Null` if there is none.
-    pub fn field(&self, name: &str) -> &Value {
-        self.get(name).unwrap_or(&Value::Null)
+    pub fn field(&self, name: &str) -> &Json {
+        self.get(name).unwrap_or(&Json::Null)
     }
 
     /// The member of this name.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&Json> {
         match self {
-            Value::Object(object) => object.get(name),
+            Json::Object(object) => object.get(name),
             _ => None,
         }
     }
 
     /// The members of an object.
-    pub fn members(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
+    pub fn members(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
         let members: &[Member] = match self {
-            Value::Object(object) => &object.0,
+            Json::Object(object) => &object.0,
             _ => &[],
         };
         members.iter().map(|(name, value)| (&**name, value))
     }
 
     /// The members of an object, moved out of the object. So each member can be freed before the next is read.
-    pub fn into_members(self) -> impl ExactSizeIterator<Item = (String, Value)> {
+    pub fn into_members(self) -> impl ExactSizeIterator<Item = (String, Json)> {
         let members = match self {
-            Value::Object(object) => object.0.into_vec(),
+            Json::Object(object) => object.0.into_vec(),
             _ => Vec::new(),
         };
         members.into_iter().map(|(name, value)| (name.into_string(), value))
     }
 
     /// The member of this name, moved out of the object; `Null` if there is none.
-    pub fn into_field(self, name: &str) -> Value {
+    pub fn into_field(self, name: &str) -> Json {
         let found = self.into_members().find(|(key, _)| key == name);
-        found.map_or(Value::Null, |(_, value)| value)
+        found.map_or(Json::Null, |(_, value)| value)
     }
 
     /// The items of an array, moved out of it.
-    pub fn into_items(self) -> Vec<Value> {
+    pub fn into_items(self) -> Vec<Json> {
         match self {
-            Value::Array(items) => items.into_vec(),
+            Json::Array(items) => items.into_vec(),
             _ => Vec::new(),
         }
     }
 
     /// The items of an array.
-    pub fn items(&self) -> &[Value] {
+    pub fn items(&self) -> &[Json] {
         match self {
-            Value::Array(items) => items,
+            Json::Array(items) => items,
             _ => &[],
         }
     }
 
     pub fn text(&self) -> &str {
         match self {
-            Value::String(text) => text,
+            Json::String(text) => text,
             _ => "",
         }
     }
@@ -155,10 +155,10 @@ impl Value {
     /// A number as an integer. Saturates at the limits of `i64`.
     pub fn integer(&self) -> i64 {
         match self {
-            Value::Int(number) => *number,
-            Value::BigInt(digits) if digits.starts_with('-') => i64::MIN,
-            Value::BigInt(_) => i64::MAX,
-            Value::Float(number) => *number as i64,
+            Json::Int(number) => *number,
+            Json::BigInt(digits) if digits.starts_with('-') => i64::MIN,
+            Json::BigInt(_) => i64::MAX,
+            Json::Float(number) => *number as i64,
             _ => 0,
         }
     }
@@ -166,9 +166,9 @@ impl Value {
     /// A number as a float; infinite if too large.
     pub fn float(&self) -> Option<f64> {
         match self {
-            Value::Int(number) => Some(*number as f64),
-            Value::BigInt(digits) => digits.parse().ok(),
-            Value::Float(number) => Some(*number),
+            Json::Int(number) => Some(*number as f64),
+            Json::BigInt(digits) => digits.parse().ok(),
+            Json::Float(number) => Some(*number),
             _ => None,
         }
     }
@@ -177,12 +177,12 @@ impl Value {
     /// step. A value without the text costs no memory.
     pub fn path_to_text(&self, is_sought: fn(&str) -> bool) -> Option<String> {
         match self {
-            Value::String(text) => is_sought(text).then(String::new),
-            Value::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
+            Json::String(text) => is_sought(text).then(String::new),
+            Json::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
                 let rest = item.path_to_text(is_sought)?;
                 Some(format!("[{at}]{rest}"))
             }),
-            Value::Object(object) => object.iter().find_map(|(name, item)| {
+            Json::Object(object) => object.iter().find_map(|(name, item)| {
                 if is_sought(name) {
                     return Some(format!(".{}", name.replace('\0', "\\0")));
                 }
@@ -213,24 +213,24 @@ mod tests {
 
     #[test]
     fn an_integer_saturates() {
-        assert_eq!(Value::BigInt("9".repeat(30).into()).integer(), i64::MAX);
-        assert_eq!(Value::BigInt(format!("-{}", "9".repeat(30)).into()).integer(), i64::MIN);
-        assert_eq!(Value::Float(1e300).integer(), i64::MAX);
-        assert_eq!(Value::Float(4.0).integer(), 4);
+        assert_eq!(Json::BigInt("9".repeat(30).into()).integer(), i64::MAX);
+        assert_eq!(Json::BigInt(format!("-{}", "9".repeat(30)).into()).integer(), i64::MIN);
+        assert_eq!(Json::Float(1e300).integer(), i64::MAX);
+        assert_eq!(Json::Float(4.0).integer(), 4);
     }
 
     #[test]
     fn a_missing_member_reads_as_null() {
-        let object = Value::Object([("a".to_owned(), Value::Int(1))].into_iter().collect());
+        let object = Json::Object([("a".to_owned(), Json::Int(1))].into_iter().collect());
         assert_eq!(object.field("a").integer(), 1);
-        assert_eq!(object.field("b"), &Value::Null);
+        assert_eq!(object.field("b"), &Json::Null);
         assert_eq!(object.field("b").field("c").text(), "");
-        assert!(Value::Null.items().is_empty());
+        assert!(Json::Null.items().is_empty());
     }
 
     #[test]
     fn hostile_10_a_value_takes_24_bytes_and_a_member_40() {
-        assert_eq!((size_of::<Value>(), size_of::<Member>()), (24, 40));
+        assert_eq!((size_of::<Json>(), size_of::<Member>()), (24, 40));
     }
 
     #[test]
@@ -238,11 +238,11 @@ mod tests {
         for most in [3, 100] {
             let names = (0..most).chain([1, 1]).map(|number| number.to_string());
             let object: Object = (names.enumerate())
-                .map(|(at, name)| (name, Value::Int(at as i64)))
+                .map(|(at, name)| (name, Json::Int(at as i64)))
                 .collect();
             assert_eq!(object.len(), most);
-            assert_eq!(object.iter().nth(1), Some(("1", &Value::Int(most as i64 + 1))));
-            assert_eq!(object.get("2"), Some(&Value::Int(2)));
+            assert_eq!(object.iter().nth(1), Some(("1", &Json::Int(most as i64 + 1))));
+            assert_eq!(object.get("2"), Some(&Json::Int(2)));
         }
     }
 

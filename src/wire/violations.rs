@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bad_request;
-use super::native::{Name, Named, Noun, Operation, PageLimit, Uuid, read_query};
+use super::native::{Name, Named, Noun, NounOperation, PageLimit, Uuid, read_query};
 use super::output::json;
 use super::workloads::ViolationAnswer;
 use crate::error::{ReasonCode, Result};
@@ -18,7 +18,7 @@ pub static NOUN: Noun = Noun {
     about: "Which rules of workloads are broken now. What breaks a rule stays where it is, until it is moved or \
         leaves.",
     field: None,
-    operations: &[Operation::new::<ListParameters>(
+    operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/violations",
         "List which rules of workloads are broken",
         "Worked out when it is asked for, as in `GET /v1/workloads/{workload_uuid}`. A page judges at most `limit` \
@@ -32,7 +32,7 @@ pub static NOUN: Noun = Noun {
 
 /// A kind of violations: the code of the reasons, by the name without the namespace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Rule(ReasonCode);
+struct ViolationKind(ReasonCode);
 
 /// A kind of violations, by the whole code.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,8 +40,8 @@ struct Code(ReasonCode);
 
 macro_rules! rules {
     ($($name:literal: $code:ident,)*) => {
-        impl Named for Rule {
-            const NAMES: &'static [(&'static str, Rule)] = &[$(($name, Rule(ReasonCode::$code)),)*];
+        impl Named for ViolationKind {
+            const NAMES: &'static [(&'static str, ViolationKind)] = &[$(($name, ViolationKind(ReasonCode::$code)),)*];
         }
 
         impl Named for Code {
@@ -69,7 +69,7 @@ rules! {
 
 /// All kinds of violations with their names.
 pub fn rules() -> impl Iterator<Item = (&'static str, ReasonCode)> {
-    Rule::NAMES.iter().map(|(name, rule)| (*name, rule.0))
+    ViolationKind::NAMES.iter().map(|(name, rule)| (*name, rule.0))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ struct ListParameters {
     provider: Option<Uuid>,
     /// Only violations of rules of this kind: `spread`, `together` or `apart`; or of a condition that holds without a
     /// rule: `one_a_host`, and the conditions of a role on hosts.
-    rule: Option<Name<Rule>>,
+    rule: Option<Name<ViolationKind>>,
     /// Only violations with this code, as the answer has the code. A request has `rule` or `code`.
     code: Option<Name<Code>>,
     /// Only violations of this level.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_read_by_name_and_by_code() {
-        for (name, Rule(code)) in Rule::NAMES {
+        for (name, ViolationKind(code)) in ViolationKind::NAMES {
             assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(*code));
             assert_eq!(code.name(), format!("placet.{name}"));
             let by_code = read_list(&format!("code={}", code.name())).unwrap();

@@ -18,7 +18,7 @@ pub use self::spec::read_stored;
 use super::bad_request;
 use super::defaults::{Defaults, consumer_type};
 use super::native::{
-    List, Member, NoParameters, Noun, Null, Operation, PageLimit, Patch, Patched, Text, Uuid, read_body,
+    Bounded, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Text, Uuid, read_body,
     read_merge_patch, read_query,
 };
 use super::uuid;
@@ -38,9 +38,9 @@ pub static NOUN: Noun = Noun {
         "The workload's uuid. The caller of the first `PUT` chooses the uuid.",
     )),
     operations: &[
-        Operation::new::<ListParameters>(
+        NounOperation::new::<ListParameters>(
             "GET /v1/workloads",
-            "List workloads",
+            "Bounded workloads",
             "What the workloads want, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a \
                 page ends earlier with the workload that brings it to 4 MiB, or after 2 seconds of judging whether \
                 workloads are safe. `next` is the `after` of the next page, or null. Without `project_id`, callers \
@@ -50,7 +50,7 @@ pub static NOUN: Noun = Noun {
         )
         .answer::<WorkloadList>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"]),
-        Operation::new::<NoParameters>(
+        NounOperation::new::<NoParameters>(
             "GET /v1/workloads/{workload_uuid}",
             "Show a workload",
             "Its replicas with their hosts and allocations, the modes that its rules have now, and what breaks them. \
@@ -58,7 +58,7 @@ pub static NOUN: Noun = Noun {
         )
         .answer::<WorkloadAnswer>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "NotFound", "Forbidden"]),
-        Operation::new::<WriteParameters>(
+        NounOperation::new::<WriteParameters>(
             "PUT /v1/workloads/{workload_uuid}",
             "Create or change a workload",
             "Replaces what the workload wants, and places its missing replicas so that its rules hold: exactly, in \
@@ -82,7 +82,7 @@ pub static NOUN: Noun = Noun {
         .body::<PutBody>()
         .answer::<WorkloadAnswer>()
         .refusals(PUT_REFUSALS),
-        Operation::new::<WriteParameters>(
+        NounOperation::new::<WriteParameters>(
             "PATCH /v1/workloads/{workload_uuid}",
             "Change members of a workload",
             "A JSON merge patch (RFC 7396) of the answer to `GET`. The result is read as the body of `PUT`: checks, \
@@ -94,7 +94,7 @@ pub static NOUN: Noun = Noun {
         .answer::<WorkloadAnswer>()
         .refusals(PUT_REFUSALS)
         .own_refusal("NotFound"),
-        Operation::new::<DeleteParameters>(
+        NounOperation::new::<DeleteParameters>(
             "DELETE /v1/workloads/{workload_uuid}",
             "Delete a workload",
             "Its replicas are released in the same transaction. Adopted consumers keep their allocations. With \
@@ -132,7 +132,7 @@ const PUT_REFUSALS: &[&str] = &[
 ];
 
 impl Patched for PutBody {
-    const MERGED: &'static [Member] = &[
+    const MERGED: &'static [ShownMember] = &[
         ("name", Null::Removes),
         ("project_id", Null::Removes),
         ("user_id", Null::Removes),
@@ -341,7 +341,7 @@ fn adopted(bodies: Vec<AdoptBody>) -> Result<Vec<Adopted>> {
     adopted.collect()
 }
 
-fn swaps(pairs: Vec<List<Text<1, 64>, 2, 2>>) -> Result<Vec<[String; 2]>> {
+fn swaps(pairs: Vec<Bounded<Text<1, 64>, 2, 2>>) -> Result<Vec<[String; 2]>> {
     let mut known = HashSet::new();
     let swaps = pairs.into_iter().enumerate().map(|(at, pair)| {
         let mut ids = pair.0.into_iter().map(|id| id.0);

@@ -17,7 +17,7 @@ use requests::Requests;
 use summaries::Summaries;
 
 /// The part of the answer to write next.
-enum Phase {
+enum AnswerSection {
     Requests(Box<Selection<Arc<Snapshot>, ()>>),
     /// The candidates, found and ranked before the answer begins, and the providers of their summaries.
     Scored(IntoIter<Scored>, Vec<BlockSlots>),
@@ -34,7 +34,7 @@ pub struct CandidatesAnswer {
     snapshot: Arc<Snapshot>,
     requests: Requests,
     summaries: Summaries,
-    phase: Phase,
+    phase: AnswerSection,
     /// The text before the next item.
     lead: &'static [u8],
     cut: bool,
@@ -58,20 +58,20 @@ impl CandidatesAnswer {
         request: &Request,
         found: Selection<Arc<Snapshot>, ()>,
     ) -> CandidatesAnswer {
-        CandidatesAnswer::begin(version, snapshot, request, Phase::Requests(Box::new(found)))
+        CandidatesAnswer::begin(version, snapshot, request, AnswerSection::Requests(Box::new(found)))
     }
 
     /// The answer to `request` with ranked candidates, each with a score.
     pub fn ranked(version: Version, snapshot: Arc<Snapshot>, request: &Request, ranked: Ranked) -> CandidatesAnswer {
         let shown = ranked.summaries(&snapshot, request);
-        let phase = Phase::Scored(ranked.best.into_iter(), shown);
+        let phase = AnswerSection::Scored(ranked.best.into_iter(), shown);
         CandidatesAnswer {
             exact: Some(ranked.is_exact),
             ..CandidatesAnswer::begin(version, snapshot, request, phase)
         }
     }
 
-    fn begin(version: Version, snapshot: Arc<Snapshot>, request: &Request, phase: Phase) -> CandidatesAnswer {
+    fn begin(version: Version, snapshot: Arc<Snapshot>, request: &Request, phase: AnswerSection) -> CandidatesAnswer {
         CandidatesAnswer {
             requests: Requests::of(version),
             summaries: Summaries::of(version, &snapshot, request),
@@ -115,28 +115,28 @@ impl CandidatesAnswer {
     pub fn write(&mut self, out: &mut Vec<u8>, length: usize) -> Result<bool> {
         while out.len() < length {
             match &mut self.phase {
-                Phase::Requests(found) => match found.next().transpose()? {
+                AnswerSection::Requests(found) => match found.next().transpose()? {
                     Some(candidate) => self.write_request(out, &candidate),
                     None => self.end_requests(out),
                 },
-                Phase::Scored(best, _) => match best.next() {
+                AnswerSection::Scored(best, _) => match best.next() {
                     Some(scored) => {
                         self.write_request(out, &scored.candidate);
                         scores::add(out, &self.snapshot, &scored);
                     }
                     None => self.end_requests(out),
                 },
-                Phase::Texts(remaining, all) => match remaining.next() {
+                AnswerSection::Texts(remaining, all) => match remaining.next() {
                     Some(block) => {
                         check_interrupt(&self.interrupt)?;
                         self.is_long |= self.summaries.cache(&self.snapshot, block, &self.interrupt)?;
                     }
                     None => {
                         let all = std::mem::take(all);
-                        self.phase = Phase::Summaries(BlockSlots::default(), all.into_iter());
+                        self.phase = AnswerSection::Summaries(BlockSlots::default(), all.into_iter());
                     }
                 },
-                Phase::Summaries(block, remaining) => {
+                AnswerSection::Summaries(block, remaining) => {
                     if block.first().is_some() {
                         self.summaries.write(out, &self.snapshot, block, self.lead, length);
                         self.lead = b",";
@@ -144,13 +144,13 @@ impl CandidatesAnswer {
                         *block = next;
                     } else {
                         out.put(END);
-                        self.phase = Phase::Done;
+                        self.phase = AnswerSection::Done;
                     }
                 }
-                Phase::Done => return Ok(false),
+                AnswerSection::Done => return Ok(false),
             }
         }
-        Ok(!matches!(self.phase, Phase::Done))
+        Ok(!matches!(self.phase, AnswerSection::Done))
     }
 
     fn write_request(&mut self, out: &mut Vec<u8>, candidate: &Candidate) {
@@ -168,18 +168,18 @@ impl CandidatesAnswer {
         if let Some(exact) = self.exact {
             append(out, r#","exact":"#, &exact);
         }
-        let shown = match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Requests(found) => {
+        let shown = match std::mem::replace(&mut self.phase, AnswerSection::Done) {
+            AnswerSection::Requests(found) => {
                 self.cut = found.is_cut();
                 found.into_summaries()
             }
-            Phase::Scored(_, shown) => shown,
-            Phase::Texts(..) | Phase::Summaries(..) | Phase::Done => Vec::new(),
+            AnswerSection::Scored(_, shown) => shown,
+            AnswerSection::Texts(..) | AnswerSection::Summaries(..) | AnswerSection::Done => Vec::new(),
         };
         if self.has_summaries {
             out.put(br#","provider_summaries":{"#);
             self.lead = b"";
-            self.phase = Phase::Texts(shown.clone().into_iter(), shown);
+            self.phase = AnswerSection::Texts(shown.clone().into_iter(), shown);
         } else {
             out.put(b"}");
         }
@@ -189,8 +189,8 @@ impl CandidatesAnswer {
     pub fn remaining_bytes(&self) -> Option<usize> {
         let mut length = Length::default();
         match &self.phase {
-            Phase::Requests(_) | Phase::Scored(..) | Phase::Texts(..) => return None,
-            Phase::Summaries(block, remaining) => {
+            AnswerSection::Requests(_) | AnswerSection::Scored(..) | AnswerSection::Texts(..) => return None,
+            AnswerSection::Summaries(block, remaining) => {
                 let mut lead = self.lead;
                 let blocks = std::iter::once(block).chain(remaining.as_slice()).copied();
                 for mut block in blocks.filter(|block| block.first().is_some()) {
@@ -200,7 +200,7 @@ impl CandidatesAnswer {
                 }
                 length.put(END);
             }
-            Phase::Done => {}
+            AnswerSection::Done => {}
         }
         Some(length.0)
     }
@@ -208,9 +208,9 @@ impl CandidatesAnswer {
     /// Whether the search is done and an HTTP worker may write the rest: texts are cached, and writing cannot fail.
     pub fn is_search_done(&self) -> bool {
         match self.phase {
-            Phase::Requests(_) | Phase::Scored(..) | Phase::Texts(..) => false,
-            Phase::Summaries(..) => !self.is_long,
-            Phase::Done => true,
+            AnswerSection::Requests(_) | AnswerSection::Scored(..) | AnswerSection::Texts(..) => false,
+            AnswerSection::Summaries(..) => !self.is_long,
+            AnswerSection::Done => true,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::search::Request;
 use crate::wire::bad_request;
 use crate::wire::filters::Zero;
-use crate::wire::native::{List, Object};
+use crate::wire::native::{Bounded, NonEmpty};
 use crate::wire::query::Query;
 
 /// The query as the client gave it.
@@ -26,7 +26,7 @@ use crate::wire::query::Query;
 ))]
 pub enum GivenQuery {
     Text(String),
-    Parameters(Object<String, Texts>),
+    Parameters(NonEmpty<String, Texts>),
 }
 
 /// The texts of a parameter.
@@ -68,7 +68,7 @@ impl GivenQuery {
     }
 }
 
-fn pairs(parameters: &Object<String, Texts>) -> Vec<(String, String)> {
+fn pairs(parameters: &NonEmpty<String, Texts>) -> Vec<(String, String)> {
     let pair = |name: &String, text: &String| (name.clone(), text.clone());
     let pairs = parameters.0.iter().flat_map(|(name, texts)| match texts {
         Texts::One(text) => vec![pair(name, text)],
@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for QueryVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> std::result::Result<GivenQuery, A::Error> {
-        Object::deserialize(MapAccessDeserializer::new(members)).map(GivenQuery::Parameters)
+        NonEmpty::deserialize(MapAccessDeserializer::new(members)).map(GivenQuery::Parameters)
     }
 }
 
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> std::result::Result<Texts, A::Error> {
-        let texts = List::<String, 1, MAX_TEXTS>::deserialize(SeqAccessDeserializer::new(items))?;
+        let texts = Bounded::<String, 1, MAX_TEXTS>::deserialize(SeqAccessDeserializer::new(items))?;
         Ok(Texts::Several(texts.0))
     }
 }

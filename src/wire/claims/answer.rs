@@ -5,12 +5,13 @@ use serde::Serialize;
 
 use crate::error::{ClaimRefusal, Reasons};
 use crate::model::claims::{ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted};
-use crate::wire::output::{Members, amounts, json};
+use crate::wire::output::{Pairs, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 
 /// The answer to a call.
 #[derive(Serialize, JsonSchema)]
-pub struct Answer<'a> {
+#[schemars(rename = "Answer")]
+pub struct ClaimsAnswer<'a> {
     /// The id of the call, if the request has an id.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
@@ -42,10 +43,10 @@ pub struct ConsumerAnswer<'a> {
     generation: Option<i64>,
     /// The uuids of the providers that serve each group, by suffix.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mappings: Option<Members<&'a str, &'a [String]>>,
+    mappings: Option<Pairs<&'a str, &'a [String]>>,
     /// The consumer's allocations by provider.
     #[serde(skip_serializing_if = "Option::is_none")]
-    allocations: Option<Members<&'a str, Share<'a>>>,
+    allocations: Option<Pairs<&'a str, PlacedShare<'a>>>,
     /// The classes of which the consumer got more than the normal limit.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     over_normal: &'a [String],
@@ -54,26 +55,27 @@ pub struct ConsumerAnswer<'a> {
     reasons: Vec<ReasonAnswer<'a>>,
     /// How often each code applies.
     #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Members<&'static str, usize>>,
+    counts: Option<Pairs<&'static str, usize>>,
 }
 
 /// The consumer's share of a provider.
 #[derive(Serialize, JsonSchema)]
-struct Share<'a> {
+#[schemars(rename = "Share")]
+struct PlacedShare<'a> {
     /// The provider's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// The provider's generation after the call.
     generation: i64,
     /// The amounts by resource class.
-    resources: Members<&'a str, i64>,
+    resources: Pairs<&'a str, i64>,
 }
 
 /// Writes the answer to `request`.
 pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
     let granted = placed.consumers.iter().filter(|consumer| consumer.is_ok()).count();
     let consumers = request.consumers.iter().zip(&placed.consumers);
-    json(&Answer {
+    json(&ClaimsAnswer {
         id: request.repeatable.as_ref().map(|call| call.id.id.as_str()),
         granted,
         refused: placed.consumers.len() - granted,
@@ -109,7 +111,7 @@ fn granted_consumer<'a>(requested: &RequestedConsumer, claimed: &'a ClaimedConsu
             .collect()
     });
     let shares = claimed.providers.iter().map(|share| {
-        let written = Share {
+        let written = PlacedShare {
             name: share.name.as_deref(),
             generation: share.generation,
             resources: amounts(&share.resources),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::search::{Purpose, Rank};
 use crate::wire::candidates::GivenQuery;
 use crate::wire::defaults::OwnerId;
-use crate::wire::native::{ClassName, Ignored, List, Name, Named, Object, SpelledUuid, Suffix, Uuid, Whole};
+use crate::wire::native::{Bounded, ClassName, Ignored, Name, Named, NonEmpty, SpelledUuid, Suffix, Uuid, Whole};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,7 +30,7 @@ pub struct PlaceBody<C> {
     #[serde(default)]
     pub purpose: Name<Purpose>,
     /// The consumers, each once.
-    pub consumers: List<C, 1, 1_000>,
+    pub consumers: Bounded<C, 1, 1_000>,
 }
 
 fn yes() -> bool {
@@ -53,7 +53,7 @@ pub struct ConsumerBody {
     #[serde(rename = "type")]
     pub consumer_type: Option<ClassName>,
     /// The candidates in order of preference, in the form of `GET /allocation_candidates`.
-    pub candidates: Option<List<CandidateBody, 1, 1_000>>,
+    pub candidates: Option<Bounded<CandidateBody, 1, 1_000>>,
     /// The parameters of `GET /v1/candidates`, as a query string or as an object. A list is a repeated parameter.
     pub query: Option<GivenQuery>,
     /// Which candidate of the query is the best: the `fullest`, the `emptiest`, the `tightest`, or a `random` one.
@@ -64,9 +64,9 @@ pub struct ConsumerBody {
 #[serde(deny_unknown_fields)]
 pub struct CandidateBody {
     /// The amounts by provider.
-    pub allocations: Object<SpelledUuid, ShareBody>,
+    pub allocations: NonEmpty<SpelledUuid, ShareBody>,
     /// The uuids of the providers that serve each group, by suffix.
-    pub mappings: Option<Object<Suffix, List<SpelledUuid, 1, 10_000>>>,
+    pub mappings: Option<NonEmpty<Suffix, Bounded<SpelledUuid, 1, 10_000>>>,
     /// Without effect: candidates of `GET /v1/candidates` have a score.
     #[serde(rename = "score")]
     _score: Option<Ignored>,
@@ -79,7 +79,7 @@ pub struct CandidateBody {
 #[serde(deny_unknown_fields)]
 pub struct ShareBody {
     /// The amounts by resource class.
-    pub resources: Object<ClassName, Whole<1, { i64::MAX }>>,
+    pub resources: NonEmpty<ClassName, Whole<1, { i64::MAX }>>,
     /// Without effect: the provider's generation.
     #[serde(rename = "generation")]
     _generation: Option<Ignored>,

@@ -6,10 +6,10 @@ use ::uuid::Uuid;
 
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
 use crate::wire::defaults::Defaults;
-use crate::wire::value::Value;
+use crate::wire::value::Json;
 
 /// The id of a call, with the digests of the body. White space, the order of members and escapes make no new call.
-pub fn repeatable(id: String, body: &Value, raw_body: &[u8], defaults: &Defaults) -> RepeatableCall {
+pub fn repeatable(id: String, body: &Json, raw_body: &[u8], defaults: &Defaults) -> RepeatableCall {
     RepeatableCall {
         id: ClaimId {
             id,
@@ -25,21 +25,21 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// A body as a text, the same for each order of members.
-struct Canonical<'a>(&'a Value);
+struct Canonical<'a>(&'a Json);
 
 impl Display for Canonical<'_> {
     fn fmt(&self, text: &mut Formatter<'_>) -> fmt::Result {
         let separator = |at| if at == 0 { "" } else { "," };
         match self.0 {
-            Value::Array(items) => {
+            Json::Array(items) => {
                 text.write_str("[")?;
                 for (at, item) in items.iter().enumerate() {
                     write!(text, "{}{}", separator(at), Canonical(item))?;
                 }
                 text.write_str("]")
             }
-            Value::Object(object) => {
-                let mut members: Vec<(&str, &Value)> = object.iter().collect();
+            Json::Object(object) => {
+                let mut members: Vec<(&str, &Json)> = object.iter().collect();
                 members.sort_unstable_by_key(|(name, _)| *name);
                 text.write_str("{")?;
                 for (at, (name, value)) in members.into_iter().enumerate() {
@@ -47,12 +47,12 @@ impl Display for Canonical<'_> {
                 }
                 text.write_str("}")
             }
-            Value::Null => text.write_str("null"),
-            Value::Bool(truth) => write!(text, "{truth}"),
-            Value::Int(number) => write!(text, "{number}"),
-            Value::BigInt(digits) => text.write_str(digits),
-            Value::Float(number) => write!(text, "{number:?}"),
-            Value::String(string) => write!(text, "{string:?}"),
+            Json::Null => text.write_str("null"),
+            Json::Bool(truth) => write!(text, "{truth}"),
+            Json::Int(number) => write!(text, "{number}"),
+            Json::BigInt(digits) => text.write_str(digits),
+            Json::Float(number) => write!(text, "{number:?}"),
+            Json::String(string) => write!(text, "{string:?}"),
         }
     }
 }

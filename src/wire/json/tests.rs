@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn parsed(body: &[u8]) -> Result<Value> {
+fn parsed(body: &[u8]) -> Result<Json> {
     read(body, |_| Ok(()))
 }
 
@@ -137,7 +137,7 @@ fn millions_of_values_are_refused() {
 /// Measured on OpenStack Placement, except for the refusal of the lone surrogate itself.
 #[test]
 fn a_lone_surrogate_is_refused_after_all_other_errors() {
-    let refuse = |value: &Value| Err(Error::InvalidBody(crate::wire::python::repr(value)));
+    let refuse = |value: &Json| Err(Error::InvalidBody(crate::wire::python::repr(value)));
     for (body, shown) in [
         (r#""a\ud800b""#, r"'a\ud800b'"),
         (r#"{"\udfff": 1}"#, r"{'\udfff': 1}"),

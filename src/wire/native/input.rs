@@ -8,24 +8,24 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::problem::{Problem, given};
-use crate::wire::value::Value;
+use crate::wire::value::Json;
 
 /// A value of a request.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
-    value: &'a Value,
+    value: &'a Json,
     /// In a query string all values are texts, from which `true` and `5` are read.
     is_query: bool,
 }
 
 impl<'a> Input<'a> {
     /// A value of a body.
-    pub fn of_body(value: &'a Value) -> Input<'a> {
+    pub fn of_body(value: &'a Json) -> Input<'a> {
         Input { value, is_query: false }
     }
 
     /// The parameters of a query string, as an object of texts.
-    pub fn of_query(value: &'a Value) -> Input<'a> {
+    pub fn of_query(value: &'a Json) -> Input<'a> {
         Input { value, is_query: true }
     }
 
@@ -36,25 +36,25 @@ impl<'a> Input<'a> {
     /// The whole number of 64 bits.
     fn whole(self) -> Result<i64, Problem> {
         let number = match self.value {
-            Value::Int(number) => Some(*number),
+            Json::Int(number) => Some(*number),
             // JSON has a single kind of number, so 1.0 is whole.
-            Value::Float(number) if number.fract() == 0.0 => format!("{number:.0}").parse().ok(),
-            Value::String(text) if self.is_query && is_digits(text) => text.parse().ok(),
-            Value::BigInt(_) => None,
+            Json::Float(number) if number.fract() == 0.0 => format!("{number:.0}").parse().ok(),
+            Json::String(text) if self.is_query && is_digits(text) => text.parse().ok(),
+            Json::BigInt(_) => None,
             _ => return Err(self.is_not("a whole number")),
         };
         number.ok_or_else(|| self.is_not("a whole number of 64 bits"))
     }
 
-    fn items<V: Visitor<'a>>(self, items: &'a [Value], visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Items {
+    fn items<V: Visitor<'a>>(self, items: &'a [Json], visitor: V) -> Result<V::Value, Problem> {
+        visitor.visit_seq(UnreadItems {
             items: items.iter().enumerate(),
             is_query: self.is_query,
         })
     }
 
-    fn unread_members(self) -> Members<'a, impl Iterator<Item = (&'a str, &'a Value)>> {
-        Members {
+    fn unread_members(self) -> UnreadMembers<'a, impl Iterator<Item = (&'a str, &'a Json)>> {
+        UnreadMembers {
             members: self.value.members(),
             member: None,
             is_query: self.is_query,
@@ -72,23 +72,23 @@ impl<'a> Deserializer<'a> for Input<'a> {
 
     fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(boolean) => visitor.visit_bool(*boolean),
-            Value::Int(number) => visitor.visit_i64(*number),
-            Value::BigInt(_) => Err(self.is_not("a number of 64 bits")),
-            Value::Float(number) if !number.is_finite() => Err(self.is_not("a finite number")),
-            Value::Float(number) => visitor.visit_f64(*number),
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(items) => self.items(items, visitor),
-            Value::Object(_) => visitor.visit_map(self.unread_members()),
+            Json::Null => visitor.visit_unit(),
+            Json::Bool(boolean) => visitor.visit_bool(*boolean),
+            Json::Int(number) => visitor.visit_i64(*number),
+            Json::BigInt(_) => Err(self.is_not("a number of 64 bits")),
+            Json::Float(number) if !number.is_finite() => Err(self.is_not("a finite number")),
+            Json::Float(number) => visitor.visit_f64(*number),
+            Json::String(text) => visitor.visit_borrowed_str(text),
+            Json::Array(items) => self.items(items, visitor),
+            Json::Object(_) => visitor.visit_map(self.unread_members()),
         }
     }
 
     fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::Bool(boolean) => visitor.visit_bool(*boolean),
-            Value::String(text) if self.is_query && &**text == "true" => visitor.visit_bool(true),
-            Value::String(text) if self.is_query && &**text == "false" => visitor.visit_bool(false),
+            Json::Bool(boolean) => visitor.visit_bool(*boolean),
+            Json::String(text) if self.is_query && &**text == "true" => visitor.visit_bool(true),
+            Json::String(text) if self.is_query && &**text == "false" => visitor.visit_bool(false),
             _ => Err(self.is_not("true or false")),
         }
     }
@@ -99,7 +99,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
 
     fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::String(text) => visitor.visit_borrowed_str(text),
+            Json::String(text) => visitor.visit_borrowed_str(text),
             _ => Err(self.is_not("a text")),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
 
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::Null => visitor.visit_none(),
+            Json::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -125,14 +125,14 @@ impl<'a> Deserializer<'a> for Input<'a> {
 
     fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::Array(items) => self.items(items, visitor),
+            Json::Array(items) => self.items(items, visitor),
             _ => Err(self.is_not("a list")),
         }
     }
 
     fn deserialize_map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
-            Value::Object(_) => visitor.visit_map(self.unread_members()),
+            Json::Object(_) => visitor.visit_map(self.unread_members()),
             _ => Err(self.is_not("an object")),
         }
     }
@@ -156,12 +156,12 @@ impl<'a> Deserializer<'a> for Input<'a> {
 }
 
 /// The unread items of a list.
-struct Items<'a> {
-    items: Enumerate<Iter<'a, Value>>,
+struct UnreadItems<'a> {
+    items: Enumerate<Iter<'a, Json>>,
     is_query: bool,
 }
 
-impl<'a> SeqAccess<'a> for Items<'a> {
+impl<'a> SeqAccess<'a> for UnreadItems<'a> {
     type Error = Problem;
 
     fn next_element_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
@@ -179,13 +179,13 @@ impl<'a> SeqAccess<'a> for Items<'a> {
 }
 
 /// The unread members of an object, and the member whose name was read.
-struct Members<'a, I> {
+struct UnreadMembers<'a, I> {
     members: I,
-    member: Option<(&'a str, &'a Value)>,
+    member: Option<(&'a str, &'a Json)>,
     is_query: bool,
 }
 
-impl<'a, I: Iterator<Item = (&'a str, &'a Value)>> MapAccess<'a> for Members<'a, I> {
+impl<'a, I: Iterator<Item = (&'a str, &'a Json)>> MapAccess<'a> for UnreadMembers<'a, I> {
     type Error = Problem;
 
     fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
@@ -198,7 +198,7 @@ impl<'a, I: Iterator<Item = (&'a str, &'a Value)>> MapAccess<'a> for Members<'a,
     }
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Problem> {
-        let (name, value) = self.member.take().unwrap_or(("", &Value::Null));
+        let (name, value) = self.member.take().unwrap_or(("", &Json::Null));
         let is_query = self.is_query;
         let member = seed.deserialize(Input { value, is_query });
         member.map_err(|problem| problem.in_member(name))

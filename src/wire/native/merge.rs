@@ -8,12 +8,12 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::{Value as Json, json};
+use serde_json::{Value, json};
 
-use crate::wire::value::Value;
+use crate::wire::value::Json;
 
 /// A member of a noun that a patch may leave out, because `GET` shows the member.
-pub type Member = (&'static str, Null);
+pub type ShownMember = (&'static str, Null);
 
 /// The meaning of null in a patch.
 #[derive(Clone, Copy, PartialEq)]
@@ -27,16 +27,16 @@ pub enum Null {
 }
 
 /// The document that a patch stands for: the members of the patch, then the shown `members` that the patch leaves out.
-pub fn merged(members: &[Member], shown: Value, patch: Value) -> Value {
-    if !matches!(patch, Value::Object(_)) {
+pub fn merged(members: &[ShownMember], shown: Json, patch: Json) -> Json {
+    if !matches!(patch, Json::Object(_)) {
         return patch;
     }
-    let mut shown: IndexMap<String, Value> = shown.into_members().collect();
-    let mut merged: Vec<(String, Value)> = Vec::new();
+    let mut shown: IndexMap<String, Json> = shown.into_members().collect();
+    let mut merged: Vec<(String, Json)> = Vec::new();
     for (name, value) in patch.into_members() {
-        let before = shown.swap_remove(&name).unwrap_or(Value::Null);
+        let before = shown.swap_remove(&name).unwrap_or(Json::Null);
         let value = match members.iter().find(|(member, _)| *member == name) {
-            Some((_, Null::IsValue)) if value == Value::Null => Some(value),
+            Some((_, Null::IsValue)) if value == Json::Null => Some(value),
             Some((_, null)) => merge(before, value, *null == Null::IsValueInside),
             None => Some(value),
         };
@@ -44,26 +44,26 @@ pub fn merged(members: &[Member], shown: Value, patch: Value) -> Value {
     }
     let kept = members.iter().filter_map(|(name, _)| shown.swap_remove_entry(*name));
     merged.extend(kept);
-    Value::Object(merged.into_iter().collect())
+    Json::Object(merged.into_iter().collect())
 }
 
 /// The value after the patch, by RFC 7396; `None` if the patch removes the value. `keeps_null`: null does not remove a
 /// member of the value.
-fn merge(shown: Value, patch: Value, keeps_null: bool) -> Option<Value> {
+fn merge(shown: Json, patch: Json, keeps_null: bool) -> Option<Json> {
     match patch {
-        Value::Null => None,
-        Value::Object(_) => {
-            let mut members: IndexMap<String, Value> = shown.into_members().collect();
+        Json::Null => None,
+        Json::Object(_) => {
+            let mut members: IndexMap<String, Json> = shown.into_members().collect();
             for (name, value) in patch.into_members() {
-                let before = members.swap_remove(&name).unwrap_or(Value::Null);
-                let after = if keeps_null && value == Value::Null {
-                    Some(Value::Null)
+                let before = members.swap_remove(&name).unwrap_or(Json::Null);
+                let after = if keeps_null && value == Json::Null {
+                    Some(Json::Null)
                 } else {
                     merge(before, value, false)
                 };
                 members.extend(after.map(|after| (name, after)));
             }
-            Some(Value::Object(members.into_iter().collect()))
+            Some(Json::Object(members.into_iter().collect()))
         }
         patch => Some(patch),
     }
@@ -72,7 +72,7 @@ fn merge(shown: Value, patch: Value, keeps_null: bool) -> Option<Value> {
 /// The body of a `PUT` that a patch may stand for.
 pub trait Patched: JsonSchema {
     /// The members that a patch may leave out.
-    const MERGED: &'static [Member];
+    const MERGED: &'static [ShownMember];
 }
 
 /// The body of a `PUT` that a patch stands for. The schema is that of the patch: only `generation` is required, and a
@@ -88,8 +88,8 @@ impl<T: Patched> JsonSchema for Patch<T> {
         let mut schema = T::json_schema(generator);
         let keywords = schema.ensure_object();
         let required = keywords.insert("required".to_owned(), json!(["generation"]));
-        let required: Vec<Json> = required.and_then(|names| names.as_array().cloned()).unwrap_or_default();
-        let members = keywords.get_mut("properties").and_then(Json::as_object_mut);
+        let required: Vec<Value> = required.and_then(|names| names.as_array().cloned()).unwrap_or_default();
+        let members = keywords.get_mut("properties").and_then(Value::as_object_mut);
         for (name, member) in members.into_iter().flatten() {
             let is_merged = T::MERGED.iter().any(|(merged, _)| merged == name);
             if is_merged && !required.contains(&json!(name)) {
@@ -101,7 +101,7 @@ impl<T: Patched> JsonSchema for Patch<T> {
 }
 
 /// Adds null to the values of a member, and to the values of the members inside.
-fn make_nullable(schema: &mut Json) {
+fn make_nullable(schema: &mut Value) {
     let Some(keywords) = schema.as_object_mut() else {
         return;
     };
@@ -110,8 +110,8 @@ fn make_nullable(schema: &mut Json) {
     }
     let has_enum = keywords.contains_key("enum");
     match keywords.get_mut("type") {
-        Some(Json::Array(types)) if types.contains(&json!("null")) => return,
-        Some(kind @ Json::String(_)) if !has_enum => {
+        Some(Value::Array(types)) if types.contains(&json!("null")) => return,
+        Some(kind @ Value::String(_)) if !has_enum => {
             *kind = json!([kind.take(), "null"]);
             return;
         }
@@ -130,28 +130,28 @@ mod tests {
     use super::*;
     use crate::wire::json;
 
-    const MEMBERS: &[Member] = &[("a", Null::Removes), ("b", Null::IsValue), ("c", Null::IsValueInside)];
+    const MEMBERS: &[ShownMember] = &[("a", Null::Removes), ("b", Null::IsValue), ("c", Null::IsValueInside)];
 
-    fn read(text: &str) -> Value {
+    fn read(text: &str) -> Json {
         json::read(text.as_bytes(), |_| Ok(())).expect(text)
     }
 
     /// The members of a document by name.
-    fn sorted(value: Value) -> Value {
+    fn sorted(value: Json) -> Json {
         match value {
-            Value::Object(_) => {
-                let mut members: Vec<(String, Value)> = value
+            Json::Object(_) => {
+                let mut members: Vec<(String, Json)> = value
                     .into_members()
                     .map(|(name, value)| (name, sorted(value)))
                     .collect();
                 members.sort_by(|one, other| one.0.cmp(&other.0));
-                Value::Object(members.into_iter().collect())
+                Json::Object(members.into_iter().collect())
             }
             other => other,
         }
     }
 
-    fn assert_merged(members: &[Member], shown: &str, patch: &str, expected: &str) {
+    fn assert_merged(members: &[ShownMember], shown: &str, patch: &str, expected: &str) {
         let merged = merged(members, read(shown), read(patch));
         assert_eq!(sorted(merged), sorted(read(expected)), "{patch} onto {shown}");
     }
@@ -237,7 +237,7 @@ mod tests {
     }
 
     impl Patched for Body {
-        const MERGED: &'static [Member] = &[
+        const MERGED: &'static [ShownMember] = &[
             ("kind", Null::Removes),
             ("amounts", Null::Removes),
             ("state", Null::Removes),

@@ -18,12 +18,12 @@ pub struct Noun {
     pub about: &'static str,
     /// The field of paths, with a text.
     pub field: Option<(&'static str, &'static str)>,
-    pub operations: &'static [Operation],
+    pub operations: &'static [NounOperation],
 }
 
 /// A method of a path.
 #[derive(Clone, Copy)]
-pub struct Operation {
+pub struct NounOperation {
     route: &'static str,
     summary: &'static str,
     about: &'static str,
@@ -42,11 +42,11 @@ fn named_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> (Cow<'static,
     (T::schema_name(), generator.subschema_for::<T>())
 }
 
-impl Operation {
+impl NounOperation {
     /// An operation as `METHOD path`, in a line, and in full, with the struct of the query string. The answer is 204
     /// unless `answer` follows, and wrong parameters are refused unless `refusals` follows.
-    pub const fn new<T: JsonSchema>(route: &'static str, summary: &'static str, about: &'static str) -> Operation {
-        Operation {
+    pub const fn new<T: JsonSchema>(route: &'static str, summary: &'static str, about: &'static str) -> NounOperation {
+        NounOperation {
             route,
             summary,
             about,
@@ -59,29 +59,29 @@ impl Operation {
     }
 
     /// The struct of the body.
-    pub const fn body<T: JsonSchema>(self) -> Operation {
-        Operation {
+    pub const fn body<T: JsonSchema>(self) -> NounOperation {
+        NounOperation {
             body: Some(named_schema::<T>),
             ..self
         }
     }
 
     /// The struct of the answer, whose status is 200.
-    pub const fn answer<T: JsonSchema>(self) -> Operation {
-        Operation {
+    pub const fn answer<T: JsonSchema>(self) -> NounOperation {
+        NounOperation {
             answer: Some(named_schema::<T>),
             ..self
         }
     }
 
     /// The variants of `Error` with which a request is refused.
-    pub const fn refusals(self, refusals: &'static [&'static str]) -> Operation {
-        Operation { refusals, ..self }
+    pub const fn refusals(self, refusals: &'static [&'static str]) -> NounOperation {
+        NounOperation { refusals, ..self }
     }
 
     /// A variant of `Error` beside `refusals`.
-    pub const fn own_refusal(self, refusal: &'static str) -> Operation {
-        Operation {
+    pub const fn own_refusal(self, refusal: &'static str) -> NounOperation {
+        NounOperation {
             own_refusal: Some(refusal),
             ..self
         }
@@ -91,8 +91,8 @@ impl Operation {
 impl Noun {
     /// The description, in the form of the files `schemas/*.json`.
     pub fn document(&self) -> Value {
-        let mut requests = Schemas::new(self.name, SchemaSettings::draft2020_12().for_deserialize());
-        let mut answers = Schemas::new(self.name, SchemaSettings::draft2020_12().for_serialize());
+        let mut requests = NounSchemas::new(self.name, SchemaSettings::draft2020_12().for_deserialize());
+        let mut answers = NounSchemas::new(self.name, SchemaSettings::draft2020_12().for_serialize());
         let operations = self.operations.iter().map(|operation| {
             let status = operation.answer.map_or("204", |_| "200");
             let refusals = operation.refusals.iter().chain(&operation.own_refusal);
@@ -125,17 +125,17 @@ impl Noun {
 }
 
 /// The schemas of requests or of answers.
-struct Schemas {
+struct NounSchemas {
     noun: &'static str,
     generator: SchemaGenerator,
     schemas: Map<String, Value>,
 }
 
-impl Schemas {
-    fn new(noun: &'static str, settings: SchemaSettings) -> Schemas {
+impl NounSchemas {
+    fn new(noun: &'static str, settings: SchemaSettings) -> NounSchemas {
         let is_answer = settings.contract.is_serialize();
         let settings = settings.with(|settings| settings.definitions_path = "/definitions".into());
-        Schemas {
+        NounSchemas {
             noun,
             generator: settings.with_transform(Plain { is_answer }).into_generator(),
             schemas: Map::new(),

@@ -10,12 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An object with at least one member, in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Object<K, V>(pub Vec<(K, V)>);
+pub struct NonEmpty<K, V>(pub Vec<(K, V)>);
 
 struct ObjectVisitor<K, V>(PhantomData<(K, V)>);
 
 impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for ObjectVisitor<K, V> {
-    type Value = Object<K, V>;
+    type Value = NonEmpty<K, V>;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("an object")
@@ -29,24 +29,24 @@ impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for ObjectVisit
         if object.is_empty() {
             return Err(A::Error::custom("an object without members; at least one is required"));
         }
-        Ok(Object(object))
+        Ok(NonEmpty(object))
     }
 }
 
-impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Object<K, V> {
+impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for NonEmpty<K, V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ObjectVisitor(PhantomData))
     }
 }
 
-impl<K: Serialize, V: Serialize> Serialize for Object<K, V> {
+impl<K: Serialize, V: Serialize> Serialize for NonEmpty<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
 /// The names have the pattern of `K`, if `K` has a pattern.
-impl<K: JsonSchema, V: JsonSchema> JsonSchema for Object<K, V> {
+impl<K: JsonSchema, V: JsonSchema> JsonSchema for NonEmpty<K, V> {
     fn inline_schema() -> bool {
         true
     }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use serde::de::{self, Expected, Unexpected};
 
 use crate::wire::python::cut_at;
-use crate::wire::value::Value;
+use crate::wire::value::Json;
 
 /// The maximum length of a name or of a value in a refusal: a request of megabytes is not sent back.
 const MAX_GIVEN_BYTES: usize = 256;
@@ -14,11 +14,11 @@ const MAX_GIVEN_BYTES: usize = 256;
 #[derive(Debug)]
 pub struct Problem {
     path: String,
-    kind: Kind,
+    kind: ProblemKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum ProblemKind {
     /// The struct lacks the member. The names are the members of the struct.
     Unknown(&'static [&'static str]),
     Missing,
@@ -27,14 +27,14 @@ enum Kind {
 }
 
 impl Problem {
-    fn new(path: &str, kind: Kind) -> Problem {
+    fn new(path: &str, kind: ProblemKind) -> Problem {
         let path = cut_at(path.to_owned(), MAX_GIVEN_BYTES);
         Problem { path, kind }
     }
 
     /// A value outside of the allowed values: `"5" is not a whole number`.
     pub fn value(given: impl Display, allowed: impl Display) -> Problem {
-        Problem::new("", Kind::Value(format!("{given} is {allowed}")))
+        Problem::new("", ProblemKind::Value(format!("{given} is {allowed}")))
     }
 
     /// The problem in a member of an object.
@@ -60,14 +60,14 @@ impl Problem {
     /// The problem of the name of a member. A struct names an unknown member itself.
     pub fn in_name(self, name: &str) -> Problem {
         match self.kind {
-            Kind::Unknown(_) => self,
-            Kind::Missing | Kind::Value(_) => self.in_member(name),
+            ProblemKind::Unknown(_) => self,
+            ProblemKind::Missing | ProblemKind::Value(_) => self.in_member(name),
         }
     }
 
     /// The problem of a member for which null is allowed too.
     pub fn or_null(mut self) -> Problem {
-        if let (true, Kind::Value(sentence)) = (self.path.is_empty(), &mut self.kind) {
+        if let (true, ProblemKind::Value(sentence)) = (self.path.is_empty(), &mut self.kind) {
             sentence.push_str(" or null");
         }
         self
@@ -77,26 +77,26 @@ impl Problem {
     pub fn sentence(self, members: &str) -> String {
         let path = self.path;
         match self.kind {
-            Kind::Unknown([]) => format!("{path} is unknown; there are no {members}."),
-            Kind::Unknown(names) => format!("{path} is unknown; the {members} are {}.", names.join(", ")),
-            Kind::Missing => format!("{path} is required."),
-            Kind::Value(sentence) if path.is_empty() => format!("The body: {sentence}."),
-            Kind::Value(sentence) => format!("{path}: {sentence}."),
+            ProblemKind::Unknown([]) => format!("{path} is unknown; there are no {members}."),
+            ProblemKind::Unknown(names) => format!("{path} is unknown; the {members} are {}.", names.join(", ")),
+            ProblemKind::Missing => format!("{path} is required."),
+            ProblemKind::Value(sentence) if path.is_empty() => format!("The body: {sentence}."),
+            ProblemKind::Value(sentence) => format!("{path}: {sentence}."),
         }
     }
 }
 
 /// A value in a refusal.
-pub fn given(value: &Value) -> String {
+pub fn given(value: &Json) -> String {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(boolean) => boolean.to_string(),
-        Value::Int(number) => number.to_string(),
-        Value::BigInt(digits) => cut_at(digits.to_string(), MAX_GIVEN_BYTES),
-        Value::Float(number) => number.to_string(),
-        Value::String(text) => quoted(text),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "an object".to_owned(),
+        Json::Null => "null".to_owned(),
+        Json::Bool(boolean) => boolean.to_string(),
+        Json::Int(number) => number.to_string(),
+        Json::BigInt(digits) => cut_at(digits.to_string(), MAX_GIVEN_BYTES),
+        Json::Float(number) => number.to_string(),
+        Json::String(text) => quoted(text),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
     }
 }
 
@@ -113,7 +113,7 @@ pub fn none_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 
 impl de::Error for Problem {
     fn custom<T: Display>(sentence: T) -> Problem {
-        Problem::new("", Kind::Value(sentence.to_string()))
+        Problem::new("", ProblemKind::Value(sentence.to_string()))
     }
 
     fn invalid_type(given: Unexpected<'_>, allowed: &dyn Expected) -> Problem {
@@ -136,11 +136,11 @@ impl de::Error for Problem {
     }
 
     fn unknown_field(name: &str, names: &'static [&'static str]) -> Problem {
-        Problem::new(name, Kind::Unknown(names))
+        Problem::new(name, ProblemKind::Unknown(names))
     }
 
     fn missing_field(name: &'static str) -> Problem {
-        Problem::new(name, Kind::Missing)
+        Problem::new(name, ProblemKind::Missing)
     }
 }
 

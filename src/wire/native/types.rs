@@ -92,13 +92,13 @@ impl Default for PageLimit {
 
 /// A list of `MIN` to `MAX` items.
 #[derive(Clone, Debug, Serialize)]
-pub struct List<T, const MIN: usize, const MAX: usize>(pub Vec<T>);
+pub struct Bounded<T, const MIN: usize, const MAX: usize>(pub Vec<T>);
 
-impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'de> for List<T, MIN, MAX> {
+impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'de> for Bounded<T, MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let items = Vec::deserialize(deserializer)?;
         match items.len() {
-            count if (MIN..=MAX).contains(&count) => Ok(List(items)),
+            count if (MIN..=MAX).contains(&count) => Ok(Bounded(items)),
             count => Err(D::Error::custom(format_args!(
                 "{count} items; from {MIN} to {MAX} are allowed"
             ))),
@@ -106,7 +106,7 @@ impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'
     }
 }
 
-impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for List<T, MIN, MAX> {
+impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for Bounded<T, MIN, MAX> {
     fn inline_schema() -> bool {
         true
     }

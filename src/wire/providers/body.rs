@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::providers::Describe;
 use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
-use crate::wire::native::{Ignored, List, Name, Named, Nullable, Text, Uuid};
+use crate::wire::native::{Bounded, Ignored, Name, Named, Nullable, Text, Uuid};
 
 /// The most properties that a provider sets or hides.
 const MAX_PROPERTIES: usize = 64;
@@ -28,7 +28,7 @@ const MAX_PATH: usize = 1_024;
 pub struct DescribeAllBody {
     /// The providers, each once.
     #[schemars(schema_with = "items")]
-    pub providers: List<DescribeBody, 1, 1_000>,
+    pub providers: Bounded<DescribeBody, 1, 1_000>,
     /// Without effect: a page of the list can be sent back.
     #[serde(rename = "next")]
     _next: Option<Ignored>,
@@ -44,7 +44,7 @@ pub struct StateBody {
 
 /// In a list each description names the provider.
 fn items(generator: &mut SchemaGenerator) -> Schema {
-    let mut list = List::<DescribeBody, 1, 1_000>::json_schema(generator);
+    let mut list = Bounded::<DescribeBody, 1, 1_000>::json_schema(generator);
     let item = list.remove("items");
     list.insert(
         "items".to_owned(),
@@ -68,7 +68,7 @@ pub struct DescribeBody {
     kind: Option<Text<1, MAX_TEXT>>,
     /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
     #[serde(default)]
-    properties: BTreeMap<String, Option<Property>>,
+    properties: BTreeMap<String, Option<PropertyBody>>,
     /// The domains by dimension, each a path such as `fd:/dc1/r0`.
     #[serde(default)]
     domains: BTreeMap<String, String>,
@@ -80,11 +80,11 @@ pub struct DescribeBody {
 /// The value of a property.
 #[derive(JsonSchema)]
 #[schemars(inline, with = "serde_json::Value", description = "", extend("type" = ["string", "boolean", "integer"]))]
-pub struct Property(pub PropertyValue);
+pub struct PropertyBody(pub PropertyValue);
 
-impl<'de> Deserialize<'de> for Property {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Property, D::Error> {
-        deserializer.deserialize_any(PropertyVisitor).map(Property)
+impl<'de> Deserialize<'de> for PropertyBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<PropertyBody, D::Error> {
+        deserializer.deserialize_any(PropertyVisitor).map(PropertyBody)
     }
 }
 
@@ -110,7 +110,7 @@ impl Visitor<'_> for PropertyVisitor {
     }
 }
 
-impl Serialize for Property {
+impl Serialize for PropertyBody {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match &self.0 {
             PropertyValue::Boolean(boolean) => serializer.serialize_bool(*boolean),
@@ -154,7 +154,7 @@ pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut
 
 fn properties(
     path: &str,
-    given: BTreeMap<String, Option<Property>>,
+    given: BTreeMap<String, Option<PropertyBody>>,
     mistakes: &mut Vec<String>,
 ) -> BTreeMap<Arc<str>, Option<PropertyValue>> {
     check_count(&format!("{path}properties"), given.len(), MAX_PROPERTIES, mistakes);

@@ -3,7 +3,7 @@
 use super::super::json;
 use super::*;
 
-fn value(text: &str) -> Value {
+fn value(text: &str) -> Json {
     json::read(text.as_bytes(), |_| Ok(())).unwrap()
 }
 
@@ -39,7 +39,7 @@ fn floats_are_printed_as_in_python() {
         (3.40282e38, "3.40282e+38"),
         (1.5e300, "1.5e+300"),
     ] {
-        assert_eq!(repr(&Value::Float(number)), expected);
+        assert_eq!(repr(&Json::Float(number)), expected);
     }
 }
 
@@ -70,7 +70,7 @@ fn long_values_are_split_into_lines_as_pprint_does() {
 
 #[test]
 fn a_long_sentence_is_cut_off() {
-    let huge = Value::Array(vec![Value::String("x".repeat(1000).into()); 100_000].into());
+    let huge = Json::Array(vec![Json::String("x".repeat(1000).into()); 100_000].into());
     assert!(cut(repr(&huge)).len() <= MAX_PART_BYTES + '…'.len_utf8());
     assert!(pretty(&huge).len() < 2 * MAX_PART_BYTES);
     assert!(cut("é".repeat(MAX_PART_BYTES)).ends_with("é…"));
@@ -78,7 +78,7 @@ fn a_long_sentence_is_cut_off() {
     for text in ["x".repeat(1_000_000), "é ".repeat(1_000_000), "\u{1}".repeat(1_000_000)] {
         assert!(repr_str(&text).len() < 5 * MAX_PART_BYTES);
         assert!(repr_list([&*text; 100]).len() < 5 * MAX_PART_BYTES);
-        let value = Value::Object([(text.clone(), Value::String(text.into()))].into_iter().collect());
+        let value = Json::Object([(text.clone(), Json::String(text.into()))].into_iter().collect());
         assert!(repr(&value).len() < 10 * MAX_PART_BYTES);
         assert!(pretty(&value).len() < 2 * MAX_PART_BYTES);
     }

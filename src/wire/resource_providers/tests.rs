@@ -124,13 +124,13 @@ fn links_and_trees_depend_on_the_version() {
         rels(11),
         ["self", "inventories", "usages", "aggregates", "traits", "allocations"]
     );
-    let keys = |body: &Value| body.members().map(|(key, _)| key.to_owned()).collect::<Vec<_>>();
+    let keys = |body: &Json| body.members().map(|(key, _)| key.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         keys(&written(13, &provider(None))),
         ["uuid", "name", "generation", "links"]
     );
     let body = written(14, &provider(None));
-    assert_eq!(body.get("parent_provider_uuid"), Some(&Value::Null));
+    assert_eq!(body.get("parent_provider_uuid"), Some(&Json::Null));
     assert_eq!(body.field("root_provider_uuid").text(), "root");
     assert_eq!(
         written(14, &provider(Some("p"))).field("parent_provider_uuid").text(),

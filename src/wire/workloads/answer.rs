@@ -11,7 +11,7 @@ use crate::model::workloads::{
 };
 use crate::wire::json;
 use crate::wire::native::Name;
-use crate::wire::output::{Members, amounts, json};
+use crate::wire::output::{Pairs, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 use crate::wire::value::Value;
 
@@ -79,7 +79,7 @@ pub struct WorkloadAnswer<'a> {
     reasons: Vec<ReasonAnswer<'a>>,
     /// How often each code applies.
     #[serde(skip_serializing_if = "Option::is_none")]
-    counts: Option<Members<&'static str, usize>>,
+    counts: Option<Pairs<&'static str, usize>>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -97,7 +97,7 @@ struct SpreadAnswer<'a> {
     /// How many replicas a domain may hold; `null` without domains.
     limit: Option<u32>,
     /// The number of replicas by domain.
-    counts: Members<&'a str, u32>,
+    counts: Pairs<&'a str, u32>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -120,7 +120,7 @@ struct ReplicaAnswer<'a> {
     /// The name of the root provider on which the replica is; `null` if the replica is pending.
     host_name: Option<&'a str>,
     /// The replica's allocations by provider.
-    allocations: Members<&'a str, ShareAnswer<'a>>,
+    allocations: Pairs<&'a str, ShareAnswer<'a>>,
     /// The classes of which the replica got more than the normal limit.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     over_normal: &'a [String],
@@ -132,7 +132,7 @@ struct ShareAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     /// The amounts by resource class.
-    resources: Members<&'a str, i64>,
+    resources: Pairs<&'a str, i64>,
 }
 
 /// A violation in the common form of reasons.

@@ -9,11 +9,11 @@ use super::rules::RuleBody;
 use crate::search::Rank;
 use crate::wire::candidates::GivenQuery;
 use crate::wire::defaults::OwnerId;
-use crate::wire::native::{ClassName, Ignored, List, Name, Nullable, Text, Uuid, Whole};
+use crate::wire::native::{Bounded, ClassName, Ignored, Name, Nullable, Text, Uuid, Whole};
 use crate::wire::output::json;
 
 /// The ids of all replicas.
-pub type Ids = List<Text<1, 64>, 0, 1_000>;
+pub type Ids = Bounded<Text<1, 64>, 0, 1_000>;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,10 +36,10 @@ pub struct PutBody {
     #[serde(default = "yes")]
     pub quorum: bool,
     /// The kinds of replicas: the needs of each replica, and the number of replicas.
-    pub roles: List<RoleBody, 1, 1_000>,
+    pub roles: Bounded<RoleBody, 1, 1_000>,
     /// The rules: `spread`, `together` and `apart`. `null` is the default: `spread`, adaptive over `fault` and
     /// `upgrade`, if they exist.
-    pub rules: Option<List<RuleBody, 0, 64>>,
+    pub rules: Option<Bounded<RuleBody, 0, 64>>,
     /// The ids of all replicas. Without `ids` the replicas are numbered.
     pub ids: Option<Ids>,
     /// Consumers that become replicas.
@@ -47,7 +47,7 @@ pub struct PutBody {
     pub adopt: Vec<AdoptBody>,
     /// Pairs of ids whose replicas exchange their roles.
     #[serde(default)]
-    pub swap: Vec<List<Text<1, 64>, 2, 2>>,
+    pub swap: Vec<Bounded<Text<1, 64>, 2, 2>>,
     /// Whether all new replicas are placed or nothing is changed. The default is `true`.
     #[serde(default = "yes")]
     pub atomic: bool,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::model::workloads::{AffinityKind, AffinityRule, Level, Mode, SpecRule, SpreadRule};
 use crate::wire::bad_request;
-use crate::wire::native::{List, Name, Named, Text, Uuid};
+use crate::wire::native::{Bounded, Name, Named, Text, Uuid};
 
 /// The host as a dimension.
 const HOST: &str = "host";
@@ -18,14 +18,14 @@ const HOST: &str = "host";
 #[serde(deny_unknown_fields)]
 pub struct RuleBody {
     /// `spread`: evenly over domains. `together` and `apart`: near to another workload, or far from it.
-    rule: Name<Kind>,
+    rule: Name<RuleKind>,
     /// `hard`: no new replica breaks the rule. `soft`: the rule is broken only if there is no place otherwise.
     /// `prefer`: the rule decides between equal places. The default is `hard`.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Name<Level>>,
     /// Of `spread`: the dimensions. In `host` each host is a domain of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dimensions: Option<List<Text<1, 255>, 1, 100>>,
+    dimensions: Option<Bounded<Text<1, 255>, 1, 100>>,
     /// Of `spread`: how even the replicas are spread. The default is `adaptive`.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Name<Mode>>,
@@ -42,16 +42,16 @@ pub struct RuleBody {
 
 /// The kind of a rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum RuleKind {
     Spread,
     Affinity(AffinityKind),
 }
 
-impl Named for Kind {
-    const NAMES: &'static [(&'static str, Kind)] = &[
-        ("spread", Kind::Spread),
-        ("together", Kind::Affinity(AffinityKind::Affinity)),
-        ("apart", Kind::Affinity(AffinityKind::AntiAffinity)),
+impl Named for RuleKind {
+    const NAMES: &'static [(&'static str, RuleKind)] = &[
+        ("spread", RuleKind::Spread),
+        ("together", RuleKind::Affinity(AffinityKind::Affinity)),
+        ("apart", RuleKind::Affinity(AffinityKind::AntiAffinity)),
     ];
 }
 
@@ -76,8 +76,8 @@ impl RuleBody {
     /// A member of a different kind of rule, or the missing member.
     pub fn rule(&self, path: &str) -> Result<SpecRule> {
         match self.rule.0 {
-            Kind::Spread => self.spread(path).map(SpecRule::Spread),
-            Kind::Affinity(kind) => self.affinity(path, kind).map(SpecRule::Affinity),
+            RuleKind::Spread => self.spread(path).map(SpecRule::Spread),
+            RuleKind::Affinity(kind) => self.affinity(path, kind).map(SpecRule::Affinity),
         }
     }
 
