@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::body::{DescribeAllBody, DescribeBody, Property, StateBody, describe};
+use self::body::{DescribeAllBody, DescribeBody, PropertyBody, StateBody, describe};
 use super::bad_request;
 use super::native::{
     InDomain, Name, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Uuid, read_body,
@@ -159,7 +159,7 @@ struct ProviderAnswer<'a> {
     #[serde(rename = "type")]
     kind: Option<&'a str>,
     /// The properties by name. `null` hides an inherited property.
-    properties: BTreeMap<&'a str, Option<Property>>,
+    properties: BTreeMap<&'a str, Option<PropertyBody>>,
     /// The domains by dimension, each a path such as `fd:/dc1/r0`.
     domains: BTreeMap<&'a str, &'a str>,
     /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
@@ -292,7 +292,7 @@ fn answer(described: &Described) -> ProviderAnswer<'_> {
         generation: described.generation,
         kind: description.kind.as_deref(),
         properties: properties
-            .map(|(name, value)| (&**name, value.clone().map(Property)))
+            .map(|(name, value)| (&**name, value.clone().map(PropertyBody)))
             .collect(),
         domains: domains.map(|(dimension, path)| (&**dimension, &**path)).collect(),
         state: Name(description.state),

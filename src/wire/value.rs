@@ -193,16 +193,16 @@ impl Json {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Value::Null => serializer.serialize_unit(),
-            Value::Bool(boolean) => serializer.serialize_bool(*boolean),
-            Value::Int(number) => serializer.serialize_i64(*number),
-            Value::BigInt(_) | Value::Float(_) => self.float().serialize(serializer),
-            Value::String(text) => serializer.serialize_str(text),
-            Value::Array(items) => serializer.collect_seq(items),
-            Value::Object(object) => serializer.collect_map(object.iter()),
+            Json::Null => serializer.serialize_unit(),
+            Json::Bool(boolean) => serializer.serialize_bool(*boolean),
+            Json::Int(number) => serializer.serialize_i64(*number),
+            Json::BigInt(_) | Json::Float(_) => self.float().serialize(serializer),
+            Json::String(text) => serializer.serialize_str(text),
+            Json::Array(items) => serializer.collect_seq(items),
+            Json::Object(object) => serializer.collect_map(object.iter()),
         }
     }
 }

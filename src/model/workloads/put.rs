@@ -17,7 +17,7 @@ use super::found::Found;
 use super::in_batch::PutInBatch;
 use super::report::{Report, ReportJob};
 use super::rows::show;
-use super::spec::{ReadSpec, Role, Spec};
+use super::spec::{ReadSpec, Role};
 use super::time::until;
 use super::{Delete, Neighbourhood, PlanJob, Planned, Put, Set, StoredWorkload, WorkloadRow, found};
 use crate::db::boot_instant::BootInstant;

@@ -13,7 +13,7 @@ use crate::wire::json;
 use crate::wire::native::Name;
 use crate::wire::output::{Pairs, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
-use crate::wire::value::Value;
+use crate::wire::value::Json;
 
 #[derive(Serialize, JsonSchema)]
 pub struct WorkloadList<'a> {
@@ -42,16 +42,16 @@ pub struct WorkloadHead<'a> {
     /// The consumer type of new replicas.
     #[serde(rename = "type")]
     #[schemars(with = "String")]
-    consumer_type: &'a Value,
+    consumer_type: &'a Json,
     /// Whether the workload needs the majority of the replicas.
     #[schemars(with = "bool")]
-    quorum: &'a Value,
+    quorum: &'a Json,
     /// The kinds of replicas.
     #[schemars(with = "Vec<RoleBody>")]
-    roles: &'a Value,
+    roles: &'a Json,
     /// The rules; `null` is the default rule.
     #[schemars(with = "Option<Vec<RuleBody>>")]
-    rules: &'a Value,
+    rules: &'a Json,
     /// The number of replicas with a place.
     placed: usize,
     /// The number of replicas without a place.
@@ -199,18 +199,18 @@ impl Serialize for ListedAnswer<'_> {
 ///
 /// # Errors
 /// [`crate::error::Error::Internal`] if the text cannot be read.
-fn stored_spec(row: &WorkloadRow) -> Result<Value> {
+fn stored_spec(row: &WorkloadRow) -> Result<Json> {
     read_spec(row, |text| json::read(text.as_bytes(), |_| Ok(())))
 }
 
 /// The stored spec, or null: the model reads each spec before the answer, and logs the error.
-fn shown_spec(row: &WorkloadRow) -> Value {
-    stored_spec(row).unwrap_or(Value::Null)
+fn shown_spec(row: &WorkloadRow) -> Json {
+    stored_spec(row).unwrap_or(Json::Null)
 }
 
 fn head<'a>(
     row: &'a WorkloadRow,
-    spec: &'a Value,
+    spec: &'a Json,
     (placed, pending, safe): (usize, usize, Option<bool>),
 ) -> WorkloadHead<'a> {
     WorkloadHead {
