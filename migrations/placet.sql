@@ -2,9 +2,9 @@
 -- new migration is appended under the next number; a released migration never changes.
 --
 -- Types whose names differ between engines are words in braces, which `src/db/engines/dialect.rs` replaces: `{time}`,
--- `{moment}` with microseconds, `{exact}` for names that compare exactly, `{long text}`. MariaDB and MySQL alone run the
--- text within `/*! */`, and MariaDB alone the text within `/*M! */`. MariaDB commits each statement by itself, so a
--- statement must do no harm when it runs again.
+-- `{moment}` with microseconds, `{exact}` for names that compare exactly, `{long text}`. MariaDB and MySQL alone run
+-- the text within `/*! */`, and MariaDB alone the text within `/*M! */`. MariaDB commits each statement by itself, so
+-- a statement must do no harm when it runs again.
 
 -- migration 0001
 -- placet's own tables: the writers, and the change feed by which processes learn of each other's commits

@@ -20,6 +20,7 @@ mod sentences;
 mod source;
 mod sql;
 mod tables;
+mod types;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -163,6 +164,12 @@ fn files_do_not_import_each_other_in_new_circles() {
     let mut sources = sources();
     sources.retain(|source| source.layer() != "lib");
     none(circles::complaints(circles::KNOWN, &sources));
+}
+
+#[test]
+fn a_name_stands_for_one_type() {
+    let nouns = nouns::nouns(&read("src/api/routes.rs"));
+    none(types::complaints(types::KNOWN, &nouns, &sources()));
 }
 
 #[test]

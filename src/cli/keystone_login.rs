@@ -201,9 +201,8 @@ pub fn set(option: &Option<String>) -> Option<String> {
 }
 
 fn domain(id: &Option<String>, name: &Option<String>) -> Option<LoginDomain> {
-    set(id)
-        .map(LoginDomain::Id)
-        .or_else(|| set(name).map(LoginDomain::Name))
+    let by_name = || set(name).map(LoginDomain::Name);
+    set(id).map(LoginDomain::Id).or_else(by_name)
 }
 
 #[cfg(test)]

@@ -125,11 +125,13 @@ macro_rules! own_tables {
             }
         })+
 
-        /// The names of placet's own tables, with the names and types of the columns.
         #[cfg(test)]
-        pub const OWN_TABLES: &[(&str, &[(&str, &str)])] = &[
-            $((stringify!($table), &[$((stringify!($column), stringify!($type $(<$inner>)?))),+])),+
-        ];
+        pub mod tests {
+            /// The names of placet's own tables, with the names and types of the columns.
+            pub const OWN_TABLES: &[(&str, &[(&str, &str)])] = &[
+                $((stringify!($table), &[$((stringify!($column), stringify!($type $(<$inner>)?))),+])),+
+            ];
+        }
     };
 }
 

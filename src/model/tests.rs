@@ -14,6 +14,7 @@ mod foreign;
 mod foreign_notices;
 mod generation_limits;
 mod held_rows;
+mod in_batch;
 mod inventory_races;
 mod inventory_writes;
 mod large_claims;

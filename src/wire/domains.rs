@@ -1,12 +1,10 @@
 //! Parses the query of `GET /v1/domains`, serializes the answer, and describes the noun.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::native::{Noun, NounOperation, PageLimit, Text, read_query};
-use super::output::json;
+use super::output::{Pairs, json};
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
 use crate::model::pages::PAGE_BYTES;
@@ -67,9 +65,9 @@ struct DomainAnswer<'a> {
     /// The hosts in the domain with the state `up`.
     eligible_hosts: usize,
     /// The capacity of all hosts in the domain, by resource class.
-    capacity: AmountsByClass<'a>,
+    capacity: Pairs<&'a str, i64>,
     /// The amounts in use on all hosts in the domain, by resource class.
-    usage: AmountsByClass<'a>,
+    usage: Pairs<&'a str, i64>,
     /// Whether the domain has more hosts than the smallest sibling with an eligible host.
     heavy: bool,
     /// The effect of losing the domain.
@@ -83,12 +81,10 @@ struct LossAnswer<'a> {
     /// The part of each remaining sibling in percent, once this domain is gone; `null` without siblings.
     share_of_others: Option<f64>,
     /// The free amounts of eligible hosts outside of the domain, by resource class.
-    free_elsewhere: AmountsByClass<'a>,
+    free_elsewhere: Pairs<&'a str, i64>,
     /// The amounts in use in the domain beyond the free amounts elsewhere, by resource class.
-    missing: AmountsByClass<'a>,
+    missing: Pairs<&'a str, i64>,
 }
-
-type AmountsByClass<'a> = BTreeMap<&'a str, i64>;
 
 /// Reads the query string of `GET /v1/domains`.
 ///
@@ -104,7 +100,7 @@ pub fn read_list(query: &str) -> Result<Page> {
 }
 
 /// A sum beyond 64 bits is written as the nearest number of 64 bits.
-fn object(amounts: &Amounts) -> AmountsByClass<'_> {
+fn object(amounts: &Amounts) -> Pairs<&str, i64> {
     let written = |amount: i128| amount.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
     amounts
         .iter()

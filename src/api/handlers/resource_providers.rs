@@ -26,7 +26,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let snapshot = prepared.snapshot;
     query.name = prepared.provider_name.or(query.name);
     let (version, prefix) = (context.version, context.prefix().to_owned());
-    let log_context = BrokenAnswerContext {
+    let broken = BrokenAnswerContext {
         what: format!("/resource_providers?{}", context.query),
         advice: "",
     };
@@ -42,9 +42,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
             Ok(source)
         }
     };
-    let reply = context
-        .stream(log_context, ChunkWork::Listing, None, make_source)
-        .await?;
+    let reply = context.stream(broken, ChunkWork::Listing, None, make_source).await?;
     let newest = newest.get().copied().flatten();
     let newest = newest.map(|micros| DateTime::from_timestamp_micros(micros).unwrap_or_default());
     Ok(reply.modified(newest).stale(prepared.stale))

@@ -37,9 +37,8 @@ pub fn check_target(request: &HttpRequest) -> Result<(), HttpRefusal> {
 /// Refuses a request behind a request that the client announced as the last on the connection.
 pub fn behind_the_last_request() -> HttpRefusal {
     let detail = "The request before this one was announced as the last on its connection.";
-    HttpRefusal::new(StatusCode::BAD_REQUEST, detail)
-        .at_any_version()
-        .closing()
+    let refusal = HttpRefusal::new(StatusCode::BAD_REQUEST, detail).at_any_version();
+    refusal.closing()
 }
 
 /// The rows of the route table that match this path.

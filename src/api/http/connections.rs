@@ -26,8 +26,8 @@ use super::statistics::HttpStatistics;
 
 /// The bytes of a body or of an answer that count as progress. A client that sends byte by byte makes no progress.
 const PROGRESS_BYTES: usize = 16 * 1024;
-/// After this number of rounds of the event loop the worker has read all data that had arrived on a connection.
-const ROUNDS_OF_A_LOOK: usize = 2;
+/// After this number of turns of the event loop the worker has read all data that had arrived on a connection.
+const TURNS_OF_A_LOOK: usize = 2;
 
 /// The open connections of one worker.
 pub struct Connections {
@@ -249,7 +249,7 @@ impl Connection {
 
 /// Completes when the worker has read all data that had arrived.
 async fn look_at_socket() {
-    for _ in 0..ROUNDS_OF_A_LOOK {
+    for _ in 0..TURNS_OF_A_LOOK {
         yield_now().await;
     }
 }

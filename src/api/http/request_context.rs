@@ -29,7 +29,7 @@ use crate::wire::defaults::Defaults;
 /// An answer about at most this many things is written on an HTTP worker, in at most some hundred microseconds.
 const FEW_THINGS: usize = 1_000;
 
-/// The place for making the chunks of an answer that does not end on the worker at once.
+/// The work of making the chunks of an answer that does not end on the worker at once. Each work has a pool.
 #[derive(Clone, Copy)]
 pub enum ChunkWork {
     /// A list, which soon has something to send.

@@ -30,8 +30,8 @@ use super::systemd;
 const MAX_SETTLING: Duration = Duration::from_secs(2);
 /// The time in which the acceptor's thread stops accepting. The thread is woken at once.
 const PAUSING: Duration = Duration::from_millis(20);
-/// Rounds of a worker's event loop without a new connection, after which the worker serves all accepted connections.
-const QUIET_ROUNDS: u32 = 3;
+/// Turns of a worker's event loop without a new connection, after which the worker serves all accepted connections.
+const QUIET_TURNS: u32 = 3;
 
 /// Lets the workers serve all accepted connections before the service stops.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl Settling {
         spawn(async move {
             let _ = begun.wait_for(|begun| *begun).await;
             let (mut opened, mut quiet) = (connections.opened(), 0);
-            while quiet < QUIET_ROUNDS {
+            while quiet < QUIET_TURNS {
                 yield_now().await;
                 quiet = if connections.opened() == opened { quiet + 1 } else { 0 };
                 opened = connections.opened();

@@ -20,10 +20,7 @@ impl Asker {
             while self.availability.has_failed() {
                 tokio::time::sleep(with_jitter(pause)).await;
                 self.ask_again().await;
-                pause = (pause * 2).clamp(
-                    self.recovery_pause,
-                    KeystoneSettings::LONGEST_PAUSE.max(self.recovery_pause),
-                );
+                pause = KeystoneSettings::LONGEST_PAUSE.min(pause * 2).max(self.recovery_pause);
             }
         }
     }

@@ -75,7 +75,7 @@ impl Slots {
     }
 }
 
-/// A slot. Dropping frees the slot.
+/// The permit for one validation. Dropping frees the slot.
 pub struct ValidationPermit<'a> {
     _of_all: SemaphorePermit<'a>,
     _of_client: OwnedSemaphorePermit,

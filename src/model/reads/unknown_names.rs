@@ -81,8 +81,8 @@ impl Names {
         *self == Names::default()
     }
 
-    /// Looks the names up in the tables, with one statement for each kind (several for a long list). Returns whether the
-    /// tables have a class, a trait or an aggregate that `known` lacks, and the stored name of the provider.
+    /// Looks the names up in the tables, with one statement for each kind (several for a long list). Returns whether
+    /// the tables have a class, a trait or an aggregate that `known` lacks, and the stored name of the provider.
     pub fn look_up(&self, conn: &mut DbConnection, known: &Catalog) -> DbResult<(bool, Option<String>)> {
         let classes: Vec<String> = in_lists(&as_strs(&self.classes), |names| {
             use resource_classes as t;

@@ -1,13 +1,15 @@
 //! A foreign transaction has locked the row of a provider. Claims and workloads with a choice are granted without the
 //! row, and no request is refused because of the lock.
 
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
+use super::lost_plans::{moving, place_while, take};
 use super::placing::{gang, place, query};
 use super::workloads::{put, role, spec};
 use super::*;
 use crate::db::engines::dialect;
-use crate::model::claims::{ClaimCandidate, PlaceRequest, Wanted};
+use crate::model::claims::{ClaimCandidate, LOSSES_MAX, PlaceRequest, Wanted};
 use crate::search::Rank;
 
 const HOSTS: u32 = 10;
@@ -35,7 +37,7 @@ async fn fixture_with_held_host() -> Option<Fixture> {
 
 impl Fixture {
     /// Locks the rows of these providers, until a rollback.
-    fn hold(&mut self, providers: &[u32]) {
+    pub(super) fn hold(&mut self, providers: &[u32]) {
         dialect::begin_write(&mut self.conn).unwrap();
         for provider in providers {
             self.execute(&format!(
@@ -45,7 +47,7 @@ impl Fixture {
         }
     }
 
-    fn release_rows(&mut self) {
+    pub(super) fn release_rows(&mut self) {
         dialect::rollback(&mut self.conn).unwrap();
     }
 }
@@ -262,4 +264,86 @@ async fn hostile_03_a_host_is_used_again_when_its_row_is_free() {
         actix_web::rt::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("the host is not used again");
+}
+
+/// Hosts with one VCPU each, and consumer 100 on a provider without VCPU. `None` on SQLite.
+async fn hosts_and_consumer() -> Option<Fixture> {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return None;
+    }
+    for host in 1..=40 {
+        f.host(host, 1).await.unwrap();
+    }
+    let create = Create {
+        uuid: uuid(100),
+        name: "disks".to_owned(),
+        parent: None,
+    };
+    f.model.submit(create).await.unwrap();
+    f.model.submit(adding(100, "DISK_GB", 1)).await.unwrap();
+    f.model
+        .submit(claim(100, 100, "DISK_GB", 1, Expected::New))
+        .await
+        .unwrap();
+    Some(f)
+}
+
+/// Before, each turn was planned in the batch and given up there, without a pause until the deadline.
+#[actix_web::test]
+async fn a_call_that_lost_its_plans_and_fits_on_the_held_host_alone_waits_for_the_row() {
+    let Some(mut f) = hosts_and_consumer().await else {
+        return;
+    };
+    f.hold(&[HELD]);
+    // The writer finds the held row.
+    place(&f.model, posted(200, [HELD, 40].into_iter())).await.unwrap();
+    let model = f.model.clone();
+    let waiting = actix_web::rt::spawn(async move {
+        let consumers = Cell::new(1_000);
+        let take_all = async |hosts: Vec<String>| {
+            for host in hosts {
+                consumers.set(consumers.get() + 1);
+                take(&model, consumers.get(), &host).await;
+            }
+        };
+        let lose = async |plan, hosts| match plan {
+            LOSSES_MAX => take_all((HELD + 1..=40).map(uuid).collect()).await,
+            ..LOSSES_MAX => take_all(hosts).await,
+            _ => {}
+        };
+        place_while(&model, moving(100), lose).await
+    });
+    actix_web::rt::time::sleep(2 * WATCHED).await;
+    assert!(!waiting.is_finished(), "{:?}", waiting.await.unwrap());
+    f.release_rows();
+    let (placed, plans) = waiting.await.unwrap();
+    assert!(placed.is_ok(), "{placed:?}");
+    assert_eq!((plans, f.used(HELD)), (LOSSES_MAX + 1, 1));
+    f.check_snapshot().await;
+}
+
+/// The row is locked after the last plan beside the writer. Before, each plan in the batch chose the host again.
+#[actix_web::test]
+async fn a_plan_in_the_batch_avoids_a_row_that_was_not_known_to_be_held() {
+    let Some(mut f) = hosts_and_consumer().await else {
+        return;
+    };
+    let (model, consumers, held) = (f.model.clone(), Cell::new(1_000), Cell::new(0));
+    let fixture = RefCell::new(&mut f);
+    let (placed, plans) = place_while(&model, moving(100), async |plan, hosts| {
+        if plan > LOSSES_MAX {
+            held.set(hosts[0][24..].parse().unwrap());
+            return fixture.borrow_mut().hold(&[held.get()]);
+        }
+        for host in hosts {
+            consumers.set(consumers.get() + 1);
+            take(&model, consumers.get(), &host).await;
+        }
+    })
+    .await;
+    f.release_rows();
+    assert!(placed.is_ok(), "{placed:?}");
+    assert_eq!((plans, f.used(held.get())), (LOSSES_MAX + 1, 0));
+    f.check_snapshot().await;
 }

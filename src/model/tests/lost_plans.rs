@@ -13,7 +13,7 @@ use crate::search::{Interrupt, SearchSettings};
 
 /// Places a call. After each plan, `change` acts as a concurrent client, with the number of the plan and the hosts of
 /// the first consumer's candidates. Returns the number of plans.
-async fn place_while(
+pub(super) async fn place_while(
     model: &Model,
     request: PlaceRequest,
     change: impl AsyncFn(u32, Vec<String>),
@@ -41,7 +41,7 @@ async fn place_while(
 }
 
 /// A claim of a whole host with one VCPU.
-async fn take(model: &Model, consumer: u32, host: &str) {
+pub(super) async fn take(model: &Model, consumer: u32, host: &str) {
     let mut claim = claim(consumer, 1, "VCPU", 1, Expected::New);
     claim.consumers[0].allocations[0].0 = host.to_owned();
     // The host of the plan may have been taken before.
@@ -61,7 +61,7 @@ pub(super) fn keep_invalid(model: &Model, time: Duration) {
 }
 
 /// An existing consumer keeps the writer from refusing the first plan unseen.
-fn moving(consumer: u32) -> PlaceRequest {
+pub(super) fn moving(consumer: u32) -> PlaceRequest {
     let mut request = gang(consumer..consumer + 1, query(1, None));
     request.consumers[0].claim.generation = Expected::Is(1);
     request
@@ -88,8 +88,8 @@ async fn a_call_that_loses_each_plan_is_planned_in_the_batch() {
     f.check_snapshot().await;
 }
 
-/// Found by a reader: an invalid snapshot is not corrected after a refusal, and agreed with the plan. So the refusal was
-/// final although other hosts have room.
+/// Found by a reader: an invalid snapshot is not corrected after a refusal, and agreed with the plan. So the refusal
+/// was final although other hosts have room.
 #[actix_web::test]
 async fn a_refusal_while_the_snapshot_is_invalid_is_not_final() {
     let mut f = fixture();

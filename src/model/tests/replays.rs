@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use super::process::Process;
 use super::{Fixture, Level, fixture, inventory, uuid};
 use crate::db::engines::dialect;
-use crate::db::schema::OWN_TABLES;
+use crate::db::schema::tests::OWN_TABLES;
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
 use crate::model::batch::command::{Answer, Command, Ensured, Write};

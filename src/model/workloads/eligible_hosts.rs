@@ -24,8 +24,8 @@ pub struct EligibleHosts {
 }
 
 impl EligibleHosts {
-    /// The eligible hosts for each role of the spec. If the spec is stored, no host is eligible for a query with a class
-    /// or trait that has been deleted.
+    /// The eligible hosts for each role of the spec. If the spec is stored, no host is eligible for a query with a
+    /// class or trait that has been deleted.
     ///
     /// # Errors
     /// Of the search. [`Error::InMember`] with the path of a query that names an unknown class or trait.

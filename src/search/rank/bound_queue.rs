@@ -34,9 +34,8 @@ impl<T: Ord> BoundQueue<T> {
         if !condition(self.bound()?) {
             return None;
         }
-        self.entries
-            .pop()
-            .map(|Reverse((RankCost(bound), _, item))| (bound, item))
+        let Reverse((RankCost(bound), _, item)) = self.entries.pop()?;
+        Some((bound, item))
     }
 
     pub fn clear(&mut self) {

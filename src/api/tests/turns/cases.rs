@@ -64,7 +64,8 @@ impl Cases {
         self.next_page
     }
 
-    /// Requests to a row of the route table. A body is about as long as `bytes`. None for a route whose samples are sent.
+    /// Requests to a row of the route table. A body is about as long as `bytes`. A route whose samples are sent has no
+    /// request.
     pub fn of(&mut self, route: &Route, bytes: usize) -> Vec<Case> {
         match (route.method.as_str(), route.path) {
             ("GET", "/allocation_candidates" | "/v1/candidates") => searches(route),

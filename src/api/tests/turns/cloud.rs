@@ -1,6 +1,6 @@
 //! A large cloud, whose lists are as long as the lists of real clouds or longer.
 
-use crate::db::schema::OWN_TABLES;
+use crate::db::schema::tests::OWN_TABLES;
 use crate::tests::by_size;
 
 /// How many there are of each: traits, classes, aggregates, and consumers of the first provider.

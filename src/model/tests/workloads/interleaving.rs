@@ -1,6 +1,6 @@
 //! Writes by concurrent clients between the plan of a workload and the write of the workload.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use super::super::lost_plans::keep_invalid;
@@ -122,5 +122,59 @@ async fn a_request_that_finds_no_place_in_the_batch_is_refused() {
     .await;
     let is_refused = matches!(refused, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
     assert_eq!((is_refused, plans), (true, LOSSES_MAX + 1), "{refused:?}");
+    f.check_snapshot().await;
+}
+
+/// Before, the request was busy at its deadline, and no other command was written until then.
+#[actix_web::test]
+async fn a_consumer_that_another_program_makes_before_the_plan_in_the_batch_is_refused() {
+    let mut f = fixture();
+    for host in 1..=20 {
+        f.host(host, 1).await.unwrap();
+    }
+    let model = &f.model;
+    let (refused, plans) = place_while(model, put(WORKLOAD, None, spec(1, None)), async |plan, report| {
+        let host = *hosts(report).first().unwrap();
+        let mut claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
+        if plan > LOSSES_MAX {
+            claim.consumers[0].consumer = report.replicas[0].replica.row.consumer.clone();
+        }
+        model.submit(claim).await.unwrap();
+    })
+    .await;
+    let Err(Error::ClaimRefused(refusal)) = refused else {
+        panic!("{refused:?}");
+    };
+    let detail = &refusal.consumers[0].reasons.kept()[0].detail;
+    assert!(detail.contains("adopt it"), "{detail}");
+    assert_eq!(plans, LOSSES_MAX + 1);
+    f.check_snapshot().await;
+}
+
+/// The row is locked after the last plan beside the writer.
+#[actix_web::test]
+async fn a_plan_in_the_batch_places_a_workload_beside_a_row_that_was_not_known_to_be_held() {
+    let mut f = fixture();
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    for host in 1..=20 {
+        f.host(host, 1).await.unwrap();
+    }
+    let (model, held) = (f.model.clone(), Cell::new(0));
+    let fixture = RefCell::new(&mut f);
+    let (report, plans) = place_while(&model, put(WORKLOAD, None, spec(1, None)), async |plan, report| {
+        let host = *hosts(report).first().unwrap();
+        if plan > LOSSES_MAX {
+            held.set(host);
+            return fixture.borrow_mut().hold(&[host]);
+        }
+        let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
+        model.submit(claim).await.unwrap();
+    })
+    .await;
+    f.release_rows();
+    assert_eq!((hosts(&report.unwrap()).len(), plans), (1, LOSSES_MAX + 1));
+    assert_eq!(f.used(held.get()), 0);
     f.check_snapshot().await;
 }

@@ -1,10 +1,10 @@
 //! Plans with an early end: for lack of steps, or at the request's deadline.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::*;
-use crate::model::workloads::Planned;
+use crate::model::workloads::{Planned, PutInBatch};
 
 /// The plan of a request with a search and several flows.
 async fn plan_job(f: &Fixture) -> PlanJob {
@@ -45,6 +45,49 @@ async fn a_plan_without_enough_steps_is_busy_and_never_a_refusal() {
     }
     // Searches, flows and the refusal count steps, each more than one.
     assert!((10..9_999).contains(&ended), "{ended} steps are not enough");
+}
+
+/// A peer gives another workload the name while the request is written. Before, the answer was 500.
+#[actix_web::test]
+async fn a_request_planned_in_the_batch_is_refused_if_a_peer_takes_the_name_first() {
+    let mut f = cluster(&SITES).await;
+    if Kind::of(&f.conn) == Kind::Sqlite {
+        return;
+    }
+    place(&f.model, put(901, None, spec(1, None))).await.unwrap();
+    let job = plan_job(&f).await;
+    dialect::begin_write(&mut f.conn).unwrap();
+    f.execute(&format!(
+        "UPDATE placet_workloads SET name = 'workload-{WORKLOAD}' WHERE uuid = '{}'",
+        uuid(901)
+    ));
+    let (model, deadline) = (f.model.clone(), f.model.writer_deadline());
+    let writing = actix_web::rt::spawn(async move {
+        let in_batch = |interrupt| PutInBatch {
+            job,
+            interrupt,
+            deadline,
+        };
+        model.submit_in_batch(in_batch, deadline, &Arc::default()).await
+    });
+    actix_web::rt::time::sleep(Duration::from_millis(100)).await;
+    dialect::commit(&mut f.conn).unwrap();
+    let refused = writing.await.unwrap();
+    assert!(matches!(refused, Err(Error::DuplicateWorkload { .. })), "{refused:?}");
+}
+
+#[actix_web::test]
+async fn a_plan_in_the_batch_whose_request_has_gone_is_busy() {
+    let f = cluster(&SITES).await;
+    let (job, deadline, gone) = (plan_job(&f).await, f.model.writer_deadline(), Interrupt::default());
+    gone.set();
+    let in_batch = |_| PutInBatch {
+        job,
+        interrupt: gone,
+        deadline,
+    };
+    let refused = f.model.submit_in_batch(in_batch, deadline, &Arc::default()).await;
+    assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
 }
 
 /// Ends the search when the request no longer waits, as the service does.

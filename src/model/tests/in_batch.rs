@@ -1,0 +1,126 @@
+//! Calls planned inside the writer's batch: plans that end early, requests that have gone, and a snapshot that may not
+//! decide.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::placing::{gang, query};
+use super::*;
+use crate::db::boot_instant::BootInstant;
+use crate::model::claims::{PlaceInBatch, PlacedInBatch, Plan, PlanJob};
+use crate::model::resource_classes::Ensure;
+use crate::search::{Interrupt, SearchSettings};
+
+const HOSTS: u32 = 20;
+
+/// Hosts with one VCPU each, and the search of a call for 30 consumers, which the interrupt of the settings may end.
+async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, PlanJob) {
+    let mut f = fixture();
+    for host in 1..=HOSTS {
+        f.host(host, 1).await.unwrap();
+    }
+    let job = RefCell::new(None);
+    let search = async |its_job: PlanJob| -> Result<Plan> {
+        *job.borrow_mut() = Some(its_job.clone());
+        its_job.run(&Interrupt::default())
+    };
+    let consumers = if is_atomic { HOSTS } else { 30 };
+    let mut request = gang(100..100 + consumers, query(1, None));
+    (request.is_atomic, request.is_dry_run) = (is_atomic, true);
+    let settings = SearchSettings {
+        interrupt,
+        ..SearchSettings::uncut(7)
+    };
+    f.model.place_with(request, &settings, search).await.unwrap();
+    (f, job.take().expect("it was planned"))
+}
+
+fn call(job: &PlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlaceInBatch {
+    PlaceInBatch {
+        job: job.clone(),
+        refused: vec![None; job.request.consumers.len()],
+        interrupt,
+        deadline,
+    }
+}
+
+async fn submit(model: &Model, call: PlaceInBatch) -> Result<Option<PlacedInBatch>> {
+    let deadline = model.writer_deadline();
+    model.submit_in_batch(|_| call, deadline, &Arc::default()).await
+}
+
+#[actix_web::test]
+async fn a_plan_without_enough_steps_is_busy_and_never_a_part() {
+    let (_f, job) = hosts_and_job(false, Interrupt::default()).await;
+    let placed = |plan: Plan| plan.consumers.iter().filter(|it| it.is_ok()).count();
+    let has_ended = |steps: &u64| match job.run(&Interrupt::after(*steps)) {
+        Err(Error::Busy { .. }) => false,
+        Err(error) => panic!("{steps} steps: {error:?}"),
+        Ok(plan) => {
+            assert_eq!(
+                (plan.consumers.len(), placed(plan)),
+                (30, HOSTS as usize),
+                "{steps} steps"
+            );
+            true
+        }
+    };
+    let steps = (1..10_000).find(has_ended).expect("10,000 steps are enough");
+    // Each consumer is a step.
+    assert!(steps > 30, "{steps}");
+}
+
+#[actix_web::test]
+async fn a_call_whose_plan_in_the_batch_is_ended_is_busy_and_claims_nothing() {
+    let (stop, gone) = (Interrupt::default(), Interrupt::default());
+    let (mut f, job) = hosts_and_job(true, stop.clone()).await;
+    let later = BootInstant::now() + Duration::from_secs(600);
+    gone.set();
+    let is_late = call(&job, Interrupt::default(), BootInstant::now());
+    let is_gone = call(&job, gone, later);
+    let is_stopped = call(&job, Interrupt::default(), later);
+    for (case, ended) in [("late", is_late), ("gone", is_gone), ("stopped", is_stopped)] {
+        if case == "stopped" {
+            stop.set();
+        }
+        let refused = submit(&f.model, ended).await;
+        assert!(matches!(refused, Err(Error::Busy { .. })), "{case}: {refused:?}");
+        assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0, "{case}");
+    }
+}
+
+#[actix_web::test]
+async fn the_plan_in_the_batch_of_a_dropped_request_is_ended() {
+    let (f, job) = hosts_and_job(true, Interrupt::default()).await;
+    let deadline = f.model.writer_deadline();
+    let kept = RefCell::new(None);
+    let keeping = |interrupt: Interrupt| {
+        *kept.borrow_mut() = Some(interrupt.clone());
+        call(&job, interrupt, deadline)
+    };
+    let submitted = f.model.submit_in_batch(keeping, deadline, &Arc::default());
+    let _ = tokio::time::timeout(Duration::ZERO, submitted).await;
+    assert!(kept.take().is_some_and(|interrupt| interrupt.has_ended()));
+}
+
+/// Before, the writer repeated the attempt until the reload, and no other command was written.
+#[actix_web::test]
+async fn the_writer_gives_up_a_plan_while_the_snapshot_may_not_decide() {
+    let (f, job) = hosts_and_job(true, Interrupt::default()).await;
+    for round in 0..10 {
+        // After a reload, the next reload waits for 0.18 s. The command wakes the thread that reloads.
+        f.model.store.note_foreign_commit();
+        let name = format!("CUSTOM_{round}");
+        f.model.submit(Ensure { name }).await.unwrap();
+        while !f.model.store.may_decide() {
+            actix_web::rt::time::sleep(Duration::from_millis(1)).await;
+        }
+        f.model.store.note_foreign_commit();
+        let submitted = submit(&f.model, call(&job, Interrupt::default(), f.model.writer_deadline())).await;
+        if submitted.unwrap().is_none() {
+            return;
+        }
+    }
+    panic!("each attempt waited for the reload");
+}
