@@ -3,7 +3,7 @@
 pub mod even;
 pub mod occupied;
 
-use self::even::{Range, share, share_with};
+use self::even::{Range, Siblings};
 use self::occupied::{occupied_tree, outer_domain};
 use super::cluster::{Cluster, PlacedReplica};
 use super::cost::Cost;
@@ -77,20 +77,20 @@ pub struct ComparedDimension {
     pub placed: Vec<u32>,
     /// Placed replicas in the live children of each domain.
     pub below: Vec<u32>,
+    /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all replicas
+    /// of the children are compared, as a judgement compares the replicas.
+    pub keeps_placed: bool,
     /// A domain beside other domains with replicas, and the most replicas that a strict rule admits there; see
     /// [`outer_domain`].
     pub outer: Option<(u32, u32)>,
 }
 
 impl ComparedDimension {
-    /// The placed replicas of the children that have any.
-    pub fn occupied(&self, domain: u32) -> Vec<u32> {
-        let placed = self
-            .tree
-            .children(domain)
-            .iter()
-            .map(|&child| self.placed[child as usize]);
-        placed.filter(|&count| count > 0).collect()
+    /// The live children of a domain, which share new replicas.
+    pub fn siblings(&self, domain: u32) -> Siblings {
+        let children = self.tree.children(domain);
+        let placed = children.iter().map(|&child| self.placed[child as usize]);
+        Siblings::new(children.len() as u32, placed.collect())
     }
 
     /// Placed replicas in a domain, outside of its live children.
@@ -109,11 +109,7 @@ impl ComparedDimension {
     /// replica.
     pub fn hard_range(&self, child: u32, share: Option<Range>, is_limited_level: bool) -> Range {
         let placed = self.placed[child as usize];
-        let mut range = match share {
-            Some(share) if placed > share.most => Range::of(0, placed),
-            Some(share) => share,
-            None => Range::of(0, u32::MAX),
-        };
+        let mut range = share.map_or(Range::of(0, u32::MAX), |share| share.beside(placed));
         if let Some(cap) = self.cap(child, is_limited_level) {
             range.most = range.most.min(cap.max(placed));
         }
@@ -131,6 +127,8 @@ pub struct HostDemands {
     placed: Vec<u32>,
     /// Placed replicas on other hosts.
     elsewhere: u32,
+    /// As [`ComparedDimension::keeps_placed`].
+    keeps_placed: bool,
 }
 
 /// All compared dimensions, and the demands on hosts.
@@ -179,12 +177,13 @@ impl Compared {
                 demands,
                 placed: counts,
                 below,
+                keeps_placed: keeps_hard,
                 outer,
             })
         });
         Compared {
             dimensions: all.collect(),
-            hosts: HostDemands::of(demands_of_hosts, eligible, placed),
+            hosts: HostDemands::of(demands_of_hosts, eligible, placed, keeps_hard),
             placed: placed.len() as u32,
         }
     }
@@ -199,7 +198,7 @@ fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
 }
 
 impl HostDemands {
-    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica]) -> HostDemands {
+    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica], keeps_placed: bool) -> HostDemands {
         let mut hosts: Vec<u32> = placed.iter().map(|replica| replica.host).collect();
         hosts.sort_unstable();
         let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
@@ -210,6 +209,7 @@ impl HostDemands {
             eligible: eligible.iter().filter(|any| **any).count() as u32,
             placed: inside.iter().map(|same| same.len() as u32).collect(),
             elsewhere: outside.iter().map(|same| same.len() as u32).sum(),
+            keeps_placed,
         }
     }
 
@@ -222,13 +222,20 @@ impl HostDemands {
     pub fn bounds(&self, total: u32) -> CountBounds {
         let total = total - self.elsewhere;
         let cap = self.demands.cap.unwrap_or(u32::MAX);
-        let even = share_with(total, self.eligible, &mut self.placed.clone());
+        let placed = if self.keeps_placed {
+            self.placed.clone()
+        } else {
+            Vec::new()
+        };
+        let even = Siblings::new(self.eligible, placed).share(total);
+        let hard = if self.demands.is_even {
+            even
+        } else {
+            Range::of(0, u32::MAX)
+        };
         CountBounds {
-            hard: Range {
-                least: if self.demands.is_even { even.least } else { 0 },
-                most: if self.demands.is_even { even.most.min(cap) } else { cap },
-            },
-            even: share(total, self.eligible),
+            hard: Range::of(hard.least, hard.most.min(cap)),
+            even,
             is_limited_level: true,
         }
     }

@@ -1,4 +1,4 @@
-//! Even shares: how many replicas each of several sibling domains has if siblings differ by at most 1.
+//! Even shares: how many replicas each of several sibling domains has after new replicas were spread evenly.
 
 /// The least and the most replicas of a domain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,36 +16,61 @@ impl Range {
         self.least <= count && count <= self.most
     }
 
+    /// The range of a domain that keeps its placed replicas: a domain above its share receives none.
+    pub fn beside(self, placed: u32) -> Range {
+        if placed > self.most {
+            return Range::of(0, placed);
+        }
+        self
+    }
+
     /// The distance of a number from the range.
     pub fn distance(self, count: u32) -> u32 {
         self.least.saturating_sub(count) + count.saturating_sub(self.most)
     }
 }
 
-/// An even share of `total` replicas for each of `domains` domains.
-pub fn share(total: u32, domains: u32) -> Range {
-    match domains {
-        0 => Range::default(),
-        _ => Range::of(total / domains, total.div_ceil(domains)),
-    }
+/// Sibling domains with their placed replicas, which share new replicas evenly: a domain that receives a replica ends at
+/// most 1 above the least of its siblings. So new replicas fill the emptiest domains first, as water does. A domain above
+/// the others receives none, and keeps its replicas.
+#[derive(Clone, Debug)]
+pub struct Siblings {
+    /// The number of domains.
+    domains: u32,
+    /// The placed replicas of the domains that have any, ascending.
+    placed: Vec<u32>,
 }
 
-/// As [`share`], with the replicas `placed` in the domains; zeros may be left out. A domain above the share is left
-/// out with its replicas, and the other domains share the rest.
-pub fn share_with(mut total: u32, mut domains: u32, placed: &mut Vec<u32>) -> Range {
-    loop {
-        let range = share(total, domains);
-        let before = placed.len();
-        placed.retain(|&count| {
-            let stays = count <= range.most;
-            if !stays {
-                total -= count;
-                domains -= 1;
-            }
-            stays
-        });
-        if placed.len() == before {
-            return range;
+impl Siblings {
+    /// `placed`: the replicas by domain; zeros may be left out.
+    pub fn new(domains: u32, mut placed: Vec<u32>) -> Siblings {
+        placed.retain(|count| *count > 0);
+        placed.sort_unstable();
+        Siblings { domains, placed }
+    }
+
+    /// The replicas of each domain that may receive a replica, if all domains together have `total`. A domain with more
+    /// placed replicas than the range receives none.
+    pub fn share(&self, total: u32) -> Range {
+        if self.domains == 0 {
+            return Range::default();
         }
+        let mut new = total.saturating_sub(self.placed.iter().sum());
+        let empty = self.domains - self.placed.len() as u32;
+        let (mut level, mut filled) = (0, empty);
+        for &count in &self.placed {
+            let rise = (count - level) * filled;
+            if rise > new {
+                break;
+            }
+            (new, level, filled) = (new - rise, count, filled + 1);
+        }
+        let least = level + new / filled;
+        Range::of(least, least + u32::from(!new.is_multiple_of(filled)))
+    }
+
+    /// As [`Siblings::share`], for each of these totals.
+    pub fn shares(&self, totals: Range) -> Range {
+        Range::of(self.share(totals.least).least, self.share(totals.most).most)
     }
 }

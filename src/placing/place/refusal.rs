@@ -7,7 +7,7 @@ use crate::placing::cluster::Hosts;
 use crate::placing::compared::{Compared, ComparedDimension, CountBounds};
 use crate::placing::domain_tree::DomainId;
 use crate::placing::rules::modes::AxisRule;
-use crate::placing::rules::{Axis, Level};
+use crate::placing::rules::{Axis, Level, Mode};
 
 /// The most hosts that a refusal names for each condition.
 const NAMED_HOSTS: usize = 15;
@@ -73,7 +73,7 @@ impl DomainLimit {
 pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let missing = placing.missing.iter().sum();
     let total = placing.compared.placed + missing;
-    let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, total);
+    let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, missing);
     let bounds = placing.compared.hosts.bounds(total);
     let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
     let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
@@ -175,6 +175,20 @@ fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> 
     room
 }
 
+/// The most replicas in a domain of the limited level that receives a replica. `None` if the rule limits no domain.
+fn limit(rule: &AxisRule, compared: &ComparedDimension, missing: u32) -> Option<u32> {
+    let even = compared.tree.first_level().first().map(|&domain| {
+        let parent = compared.tree.parent(domain);
+        compared
+            .siblings(parent)
+            .share(compared.below[parent as usize] + missing)
+    });
+    let even = even
+        .filter(|_| rule.mode == Mode::MaxDifference)
+        .map(|share| share.most);
+    rule.cap.into_iter().chain(even).min()
+}
+
 /// The domains under a hard rule in one dimension.
 struct Limited<'a> {
     rule: usize,
@@ -185,14 +199,14 @@ struct Limited<'a> {
 }
 
 impl<'a> Limited<'a> {
-    /// The limited domains of all hard rules, if `total` replicas are placed.
-    fn all(compared: &'a Compared, rules: &[AxisRule], total: u32) -> Vec<Limited<'a>> {
+    /// The limited domains of all hard rules for the missing replicas.
+    fn all(compared: &'a Compared, rules: &[AxisRule], missing: u32) -> Vec<Limited<'a>> {
         let hard = rules.iter().filter(|rule| rule.level == Level::Hard);
         let limited = hard.flat_map(|rule| {
             let of_axis = |other: &&ComparedDimension| Axis::Domain(other.dimension) == rule.axis;
             let compared = compared.dimensions.iter().find(of_axis);
             let level = compared.and_then(|compared| {
-                let limit = rule.limit(total)?;
+                let limit = limit(rule, compared, missing)?;
                 Some(Limited::new(rule.rule, compared, compared.tree.limited_level(), limit))
             });
             let outer = compared.and_then(|compared| {

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::placing::compared::even::{Range, share, share_with};
+use crate::placing::compared::even::{Range, Siblings};
 use crate::placing::compared::{ComparedDimension, CountBounds};
 use crate::placing::cost::Cost;
 
@@ -114,23 +114,27 @@ impl<'a> Walk<'a> {
         let children = tree.children(domain);
         let count = children.len() as u32;
         let is_compared = self.dimension.demands.is_even && tree.compares(domain);
-        let hard = (is_compared && self.follows[at].is_some()).then(|| {
-            let share_of = |all: u32| share_with(all, count, &mut self.dimension.occupied(domain));
-            Range::of(share_of(below.least).least, share_of(below.most).most)
-        });
+        let siblings = self.dimension.siblings(domain);
+        let hard = (is_compared && self.follows[at].is_some()).then(|| siblings.shares(below));
         let (own, beside) = (self.domains[at].even, self.dimension.beside(domain));
         let even_below = match self.direct[at] {
             0 => Range::of(own.least.saturating_sub(beside), own.most.saturating_sub(beside)),
             _ => below,
         };
-        let even = Range::of(share(even_below.least, count).least, share(even_below.most, count).most);
+        let keeps_placed = self.dimension.keeps_placed;
+        let even = if keeps_placed {
+            siblings
+        } else {
+            Siblings::new(count, Vec::new())
+        }
+        .shares(even_below);
         let is_limited_level = children == tree.limited_level();
         for &child in children {
             let placed = self.dimension.placed[child as usize];
             self.follows[child as usize] = hard.filter(|hard| placed <= hard.most);
             self.domains[child as usize] = CountBounds {
                 hard: self.dimension.hard_range(child, hard, is_limited_level),
-                even,
+                even: if keeps_placed { even.beside(placed) } else { even },
                 is_limited_level,
             };
         }

@@ -343,28 +343,32 @@ impl Question<'_> {
     }
 }
 
-/// Whether siblings differ by at most 1 at every level. A domain with more present replicas than the even share is left
-/// out with all its domains, and takes no new replica.
+/// Whether each domain that receives a replica ends at most 1 above the least of its siblings, at every level. A domain
+/// that receives none may stand above.
 fn is_even(node: &Node) -> bool {
-    let mut compared = node.live();
-    loop {
-        let total: u32 = compared.iter().map(|child| child.count).sum();
-        let share = total.div_ceil(compared.len().max(1) as u32);
-        let (above, rest): (Vec<&Node>, Vec<&Node>) = compared.into_iter().partition(|child| child.placed > share);
-        if above.iter().any(|child| child.count > child.placed) {
-            return false;
-        }
-        compared = rest;
-        if above.is_empty() {
-            break;
-        }
-    }
-    let counts = || compared.iter().map(|child| child.count);
-    let difference = counts().max().unwrap_or(0) - counts().min().unwrap_or(0);
-    difference <= 1 && compared.into_iter().all(is_even)
+    let live = node.live();
+    let least = live.iter().map(|child| child.count).min().unwrap_or(0);
+    live.iter()
+        .all(|child| child.count == child.placed || child.count <= least + 1)
+        && live.into_iter().all(is_even)
 }
 
-/// The distance of the domains below a node from an even share of `from.0` to `from.1` replicas.
+/// The least and the most replicas of the domains that receive one, if `total` replicas are in all of these domains:
+/// one replica after the other goes to a domain with the fewest.
+fn poured(live: &[&Node], total: u32) -> (u32, u32) {
+    let mut counts: Vec<u32> = live.iter().map(|child| child.placed).collect();
+    let least_of = |counts: &[u32]| counts.iter().copied().min().unwrap_or(0);
+    let mut most = least_of(&counts);
+    while counts.iter().sum::<u32>() < total {
+        let least = least_of(&counts);
+        let at = counts.iter().position(|count| *count == least).unwrap_or(0);
+        counts[at] += 1;
+        most = counts[at];
+    }
+    (least_of(&counts), most)
+}
+
+/// The distance of the domains below a node from the shares of `from.0` to `from.1` replicas.
 fn uneven(node: &Node, from: (u32, u32)) -> i64 {
     let live = node.live();
     if live.is_empty() {
@@ -376,10 +380,15 @@ fn uneven(node: &Node, from: (u32, u32)) -> i64 {
         0 => (from.0.saturating_sub(beside), from.1.saturating_sub(beside)),
         _ => (below, below),
     };
-    let domains = live.len() as u32;
-    let (least, most) = (least / domains, most.div_ceil(domains));
-    let distance = |count: u32| i64::from(least.saturating_sub(count) + count.saturating_sub(most));
-    live.into_iter()
-        .map(|child| distance(child.count) + uneven(child, (least, most)))
-        .sum()
+    let (least, most) = (poured(&live, least).0, poured(&live, most).1);
+    let distances = live.into_iter().map(|child| {
+        let range = if child.placed > most {
+            (0, child.placed)
+        } else {
+            (least, most)
+        };
+        let distance = range.0.saturating_sub(child.count) + child.count.saturating_sub(range.1);
+        i64::from(distance) + uneven(child, range)
+    });
+    distances.sum()
 }
