@@ -1,6 +1,7 @@
 //! The demands of all rules on the domains of each compared dimension, and on hosts, with the placed replicas.
 
 pub mod even;
+pub mod evenness;
 pub mod occupied;
 
 use self::even::{Range, Siblings};
@@ -80,6 +81,8 @@ pub struct ComparedDimension {
     /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all replicas
     /// of the children are compared, as a judgement compares the replicas.
     pub keeps_placed: bool,
+    /// Whether the dimension is one of the two in the flow of a search.
+    pub is_in_flow: bool,
     /// A domain beside other domains with replicas, and the most replicas that a strict rule admits there; see
     /// [`outer_domain`].
     pub outer: Option<(u32, u32)>,
@@ -129,6 +132,8 @@ pub struct HostDemands {
     elsewhere: u32,
     /// As [`ComparedDimension::keeps_placed`].
     keeps_placed: bool,
+    /// The weight of the square of a host's count.
+    weight: i128,
 }
 
 /// All compared dimensions, and the demands on hosts.
@@ -136,6 +141,9 @@ pub struct HostDemands {
 pub struct Compared {
     pub dimensions: Vec<ComparedDimension>,
     pub hosts: HostDemands,
+    /// The indices of the compared dimensions in the flow of a search: the dimensions with bounds first, then the
+    /// greatest.
+    pub flow: [Option<usize>; 2],
     /// The number of placed replicas.
     pub placed: u32,
 }
@@ -151,6 +159,11 @@ impl Compared {
         (one_a_host, keeps_hard): (bool, bool),
     ) -> Compared {
         let mut demands_of_hosts = Demands::of(rules, Axis::Host, keeps_hard);
+        let weight = if demands_of_hosts.is_empty() {
+            0
+        } else {
+            evenness::OF_HOST
+        };
         if one_a_host && keeps_hard {
             demands_of_hosts.cap = Some(1);
         }
@@ -178,15 +191,35 @@ impl Compared {
                 placed: counts,
                 below,
                 keeps_placed: keeps_hard,
+                is_in_flow: false,
                 outer,
             })
         });
+        let mut dimensions: Vec<ComparedDimension> = all.collect();
+        let flow = flow(&dimensions);
+        flow.iter().flatten().for_each(|&at| dimensions[at].is_in_flow = true);
+        let hosts = HostDemands::of(demands_of_hosts, eligible, placed);
         Compared {
-            dimensions: all.collect(),
-            hosts: HostDemands::of(demands_of_hosts, eligible, placed, keeps_hard),
+            dimensions,
+            flow,
+            hosts: HostDemands {
+                keeps_placed: keeps_hard,
+                weight,
+                ..hosts
+            },
             placed: placed.len() as u32,
         }
     }
+}
+
+/// The dimensions in the flow of a search.
+fn flow(dimensions: &[ComparedDimension]) -> [Option<usize>; 2] {
+    let mut order: Vec<usize> = (0..dimensions.len()).collect();
+    order.sort_by_key(|&at| {
+        let ComparedDimension { demands, tree, .. } = &dimensions[at];
+        std::cmp::Reverse((demands.is_even || demands.cap.is_some(), tree.len()))
+    });
+    [order.first().copied(), order.get(1).copied()]
 }
 
 /// The most replicas that hard strict rules admit in a domain that fails as a whole.
@@ -198,7 +231,7 @@ fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
 }
 
 impl HostDemands {
-    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica], keeps_placed: bool) -> HostDemands {
+    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica]) -> HostDemands {
         let mut hosts: Vec<u32> = placed.iter().map(|replica| replica.host).collect();
         hosts.sort_unstable();
         let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
@@ -209,7 +242,8 @@ impl HostDemands {
             eligible: eligible.iter().filter(|any| **any).count() as u32,
             placed: inside.iter().map(|same| same.len() as u32).collect(),
             elsewhere: outside.iter().map(|same| same.len() as u32).sum(),
-            keeps_placed,
+            keeps_placed: false,
+            weight: 0,
         }
     }
 
@@ -237,6 +271,7 @@ impl HostDemands {
             hard: Range::of(hard.least, hard.most.min(cap)),
             even,
             is_limited_level: true,
+            weight: self.weight,
         }
     }
 
@@ -255,6 +290,8 @@ pub struct CountBounds {
     pub hard: Range,
     pub even: Range,
     pub is_limited_level: bool,
+    /// The weight of the square of the count; see [`evenness`].
+    pub weight: i128,
 }
 
 impl CountBounds {
@@ -270,6 +307,8 @@ impl CountBounds {
 
     /// The cost of `count` replicas, new and placed.
     pub fn cost_at(&self, count: u32, demands: &Demands) -> Cost {
-        Cost::HARD * self.hard.least.saturating_sub(count) + demands.cost_at(count, self.even, self.is_limited_level)
+        Cost::HARD * self.hard.least.saturating_sub(count)
+            + demands.cost_at(count, self.even, self.is_limited_level)
+            + Cost::of_square(self.weight, count)
     }
 }

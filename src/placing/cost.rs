@@ -15,6 +15,8 @@ pub struct Cost {
     over: i64,
     /// Violations of rules of level `Prefer`, and the score.
     rank: i64,
+    /// The squares of the domains' counts, with the weights of `compared::evenness`.
+    uneven: i128,
     hash: i64,
 }
 
@@ -42,6 +44,7 @@ impl Cost {
             soft,
             over,
             rank,
+            uneven: 0,
             hash,
         }
     }
@@ -54,6 +57,19 @@ impl Cost {
             hash: (hash >> 24) as i64,
             ..Cost::ZERO
         }
+    }
+
+    /// The cost of a domain with `count` replicas, by the weight of its level: even counts have the least squares.
+    pub fn of_square(weight: i128, count: u32) -> Cost {
+        Cost {
+            uneven: weight * i128::from(count) * i128::from(count),
+            ..Cost::ZERO
+        }
+    }
+
+    /// The cost of a replica that stays, by its place in the order of ids.
+    pub fn of_index(at: usize) -> Cost {
+        Cost::LEAST * at as u32
     }
 
     /// The cost of one violation of a rule that may be broken.
@@ -69,24 +85,20 @@ impl Cost {
     pub fn keeps_hard_bounds(self) -> bool {
         self.hard <= 0
     }
-
-    /// Combines the fields of two costs.
-    fn combined(self, other: Cost, combine: impl Fn(i64, i64) -> i64) -> Cost {
-        Cost {
-            hard: combine(self.hard, other.hard),
-            soft: combine(self.soft, other.soft),
-            over: combine(self.over, other.over),
-            rank: combine(self.rank, other.rank),
-            hash: combine(self.hash, other.hash),
-        }
-    }
 }
 
 impl Add for Cost {
     type Output = Cost;
 
     fn add(self, other: Cost) -> Cost {
-        self.combined(other, |one, other| one + other)
+        Cost {
+            hard: self.hard + other.hard,
+            soft: self.soft + other.soft,
+            over: self.over + other.over,
+            rank: self.rank + other.rank,
+            uneven: self.uneven + other.uneven,
+            hash: self.hash + other.hash,
+        }
     }
 }
 
@@ -108,7 +120,14 @@ impl Sub for Cost {
     type Output = Cost;
 
     fn sub(self, other: Cost) -> Cost {
-        self.combined(other, |one, other| one - other)
+        Cost {
+            hard: self.hard - other.hard,
+            soft: self.soft - other.soft,
+            over: self.over - other.over,
+            rank: self.rank - other.rank,
+            uneven: self.uneven - other.uneven,
+            hash: self.hash - other.hash,
+        }
     }
 }
 
@@ -116,6 +135,14 @@ impl Mul<u32> for Cost {
     type Output = Cost;
 
     fn mul(self, times: u32) -> Cost {
-        self.combined(Cost::ZERO, |one, _| one * i64::from(times))
+        let number = i64::from(times);
+        Cost {
+            hard: self.hard * number,
+            soft: self.soft * number,
+            over: self.over * number,
+            rank: self.rank * number,
+            uneven: self.uneven * i128::from(times),
+            hash: self.hash * number,
+        }
     }
 }

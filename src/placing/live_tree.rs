@@ -14,6 +14,9 @@ pub struct LiveTree {
     /// By domain.
     children: Groups,
     fork: u32,
+    /// By domain.
+    depths: Vec<u32>,
+    /// The greatest depth.
     depth: u32,
 }
 
@@ -32,6 +35,7 @@ impl LiveTree {
             hosts,
             children,
             fork: 0,
+            depths: Vec::new(),
             depth: 0,
         };
         while let [only] = live.children(live.fork) {
@@ -41,7 +45,8 @@ impl LiveTree {
         for domain in 1..live.len() {
             depths[domain] = depths[live.parents[domain] as usize] + 1;
         }
-        live.depth = depths.into_iter().max().unwrap_or_default();
+        live.depth = depths.iter().copied().max().unwrap_or_default();
+        live.depths = depths;
         live
     }
 
@@ -57,7 +62,12 @@ impl LiveTree {
 
     /// About how many bytes the tree occupies.
     pub fn bytes(&self) -> usize {
-        (self.parents.len() + self.hosts.len()) * size_of::<u32>() + self.children.bytes()
+        (self.parents.len() + self.hosts.len() + self.depths.len()) * size_of::<u32>() + self.children.bytes()
+    }
+
+    /// The level of a domain: 0 at the first level with several live domains. `None` above.
+    pub fn level(&self, domain: u32) -> Option<u32> {
+        self.depths[domain as usize].checked_sub(self.depths[self.fork as usize] + 1)
     }
 
     pub fn parent(&self, domain: u32) -> u32 {

@@ -41,7 +41,7 @@ pub struct Released {
 
 /// Chooses the replicas to go, so that at most [`Workload::wanted`] of each role are left. First go replicas without a
 /// place, then replicas on lost hosts, then replicas that break a hard rule by themselves. The search chooses the rest:
-/// the fewest broken rules, then the highest index. [`Workload::placed`] is ignored. After `interrupt` is set the
+/// the fewest broken rules, then the most even counts, then the highest index. [`Workload::placed`] is ignored. After `interrupt` is set the
 /// answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
@@ -189,7 +189,7 @@ fn costs(
         let is_fit = eligible.is_eligible(host, role) && effect.excluding.is_none() && *before <= cap;
         let unfit = if is_fit { Cost::ZERO } else { Cost::UNFIT };
         let lost = if replicas[at].lost { Cost::LOST } else { Cost::ZERO };
-        Cost::of_replica(0, at as i64, 0) + effect.cost + unfit + lost
+        Cost::of_index(at) + effect.cost + unfit + lost
     });
     costs.collect()
 }

@@ -42,6 +42,9 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &
         if !tree.children(domain).is_empty() {
             walk.limit_below(domain, split)?;
             walk.limit_children(domain);
+            if direct[domain as usize] > 0 {
+                cost_before += Cost::of_square(dimension.weight_beside(domain), dimension.beside(domain));
+            }
         }
         let own = &walk.domains[domain as usize];
         if domain > 0 {
@@ -136,6 +139,7 @@ impl<'a> Walk<'a> {
                 hard: self.dimension.hard_range(child, hard, is_limited_level),
                 even: if keeps_placed { even.beside(placed) } else { even },
                 is_limited_level,
+                weight: self.dimension.weight(child),
             };
         }
     }

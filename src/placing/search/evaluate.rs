@@ -24,8 +24,9 @@ pub struct Site {
 pub struct Verdict {
     /// The first domain in which a hard rule is broken.
     pub broken: Option<Site>,
-    /// The cost of broken soft rules, and the first domain.
+    /// The cost of broken soft rules and of uneven counts.
     pub cost: Cost,
+    /// The first domain in which a soft rule is broken.
     pub costly: Option<Site>,
 }
 
@@ -40,6 +41,9 @@ pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], 
         let below = children.iter().map(|&child| counts[child as usize]).sum();
         walk.below[parent as usize] = Range::of(below, below);
         walk.limit_children(parent);
+        if direct[parent as usize] > 0 {
+            verdict.cost += Cost::of_square(dimension.weight_beside(parent), counts[parent as usize] - below);
+        }
         for &child in children {
             let (count, bounds) = (counts[child as usize], &walk.domains[child as usize]);
             let site = |is_over: bool| Site {
@@ -53,8 +57,8 @@ pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], 
                 verdict.broken = Some(site(count > bounds.hard.most));
             }
             let cost = dimension.demands.cost_at(count, bounds.even, bounds.is_limited_level);
+            verdict.cost += cost + Cost::of_square(bounds.weight, count);
             if cost != Cost::ZERO {
-                verdict.cost += cost;
                 verdict.costly = verdict.costly.or(Some(site(count > bounds.even.least)));
             }
         }

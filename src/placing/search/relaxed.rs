@@ -69,16 +69,7 @@ impl<'a> Relaxation<'a> {
         (new, cost_before): (u32, Cost),
         budget: &'a Budget<'a>,
     ) -> Relaxation<'a> {
-        let all = &compared.dimensions;
-        let mut order: Vec<usize> = (0..all.len()).collect();
-        let size = |at: usize| {
-            (
-                all[at].demands.is_even || all[at].demands.cap.is_some(),
-                all[at].tree.len(),
-            )
-        };
-        order.sort_by_key(|&at| std::cmp::Reverse(size(at)));
-        let flow = [order.first().copied(), order.get(1).copied()];
+        let (all, flow) = (&compared.dimensions, compared.flow);
         let leaf = |cell: u32| flow[0].map_or(0, |first| cells.leaf(cell as usize, first));
         let mut by_leaf: Vec<(u32, u32)> = (0..cells.len() as u32).map(|cell| (leaf(cell), cell)).collect();
         budget.sort(&mut by_leaf);
@@ -162,7 +153,18 @@ fn used(compared: &Compared, cells: &Cells, at: usize) -> Vec<bool> {
 enum Unit {
     Domain(usize, u32),
     Below(usize, u32),
+    /// The replicas on hosts directly in a domain with children.
+    Direct(usize, u32),
     Cell(u32),
+}
+
+/// The nodes of a domain: its own, and of the replicas in its children and beside its children. All are the same node
+/// if the domain has no places beside children.
+#[derive(Clone, Copy, Default)]
+struct Nodes {
+    own: u32,
+    below: u32,
+    direct: u32,
 }
 
 /// The arcs of one part.
@@ -188,7 +190,7 @@ impl<'a> CellArcs<'a> {
         let nodes = [all.number_nodes(0), all.number_nodes(1)];
         let cells = relaxation.by_leaf.iter().map(|&cell| {
             let leaf = |end: usize| relaxation.flow[end].map_or(0, |at| relaxation.cells.leaf(cell as usize, at));
-            let node = |end: usize| nodes[end][leaf(end) as usize].0;
+            let node = |end: usize| nodes[end][leaf(end) as usize].direct;
             (
                 Arc {
                     from: node(0),
@@ -208,26 +210,37 @@ impl<'a> CellArcs<'a> {
         self.relaxation.flow[end]
     }
 
-    /// The node of each used domain, and the node of the replicas in its children. Each arc leads to a greater node.
-    fn number_nodes(&mut self, end: usize) -> Vec<(u32, u32)> {
-        let mut next = || {
-            self.nodes += 1;
-            self.nodes as u32 - 1
-        };
+    /// The nodes of each used domain. Each arc leads to a greater node.
+    fn number_nodes(&mut self, end: usize) -> Vec<Nodes> {
         let Some(at) = self.relaxation.flow[end] else {
-            let only = next();
-            return vec![(only, only)];
+            self.nodes += 1;
+            let only = self.nodes as u32 - 1;
+            return vec![Nodes {
+                own: only,
+                below: only,
+                direct: only,
+            }];
         };
         let tree = &self.relaxation.compared.dimensions[at].tree;
-        let mut numbers = vec![(0, 0); tree.len()];
+        let mut numbers = vec![Nodes::default(); tree.len()];
         let mut set = |domain: u32| {
-            let first = next();
-            let second = if self.relaxation.has_hub(at, domain) {
-                next()
+            let first = self.nodes as u32;
+            let has_hub = self.relaxation.has_hub(at, domain);
+            self.nodes += if has_hub { 3 } else { 1 };
+            let [second, third] = if has_hub { [first + 1, first + 2] } else { [first; 2] };
+            numbers[domain as usize] = if end == 0 {
+                Nodes {
+                    own: first,
+                    below: second,
+                    direct: third,
+                }
             } else {
-                first
+                Nodes {
+                    direct: first,
+                    below: second,
+                    own: third,
+                }
             };
-            numbers[domain as usize] = if end == 0 { (first, second) } else { (second, first) };
         };
         let is_used = &self.relaxation.is_used[end];
         let used = (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]);
@@ -240,7 +253,7 @@ impl<'a> CellArcs<'a> {
     }
 
     /// The arcs of the domains, down the first tree or up the second.
-    fn domains(&self, end: usize, nodes: &[(u32, u32)]) -> Vec<(Arc, Unit)> {
+    fn domains(&self, end: usize, nodes: &[Nodes]) -> Vec<(Arc, Unit)> {
         let Some(at) = self.end(end) else { return Vec::new() };
         let tree = &self.relaxation.compared.dimensions[at].tree;
         let directed = |outer: u32, inner: u32| match end {
@@ -250,13 +263,14 @@ impl<'a> CellArcs<'a> {
         let mut all = Vec::new();
         let is_used = &self.relaxation.is_used[end];
         for domain in (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]) {
-            let (own, below) = nodes[domain as usize];
+            let Nodes { own, below, direct } = nodes[domain as usize];
             if domain > 0 {
-                let (_, outer) = nodes[tree.parent(domain) as usize];
+                let outer = nodes[tree.parent(domain) as usize].below;
                 all.push((directed(outer, own), Unit::Domain(end, domain)));
             }
             if own != below {
                 all.push((directed(own, below), Unit::Below(end, domain)));
+                all.push((directed(own, direct), Unit::Direct(end, domain)));
             }
         }
         all
@@ -311,6 +325,12 @@ impl UnitCosts for CellArcs<'_> {
                 let count = placed + number;
                 let gain = if count < range.least { Cost::HARD } else { Cost::ZERO };
                 (count < range.most).then_some(-gain)
+            }
+            Unit::Direct(end, domain) => {
+                let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
+                let weight = dimension.weight_beside(domain);
+                let count = dimension.beside(domain) + number;
+                Some(Cost::of_square(weight, count + 1) - Cost::of_square(weight, count))
             }
         }
     }

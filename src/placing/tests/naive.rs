@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use super::worlds::{World, subsets};
 use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload};
 
+/// The levels of domains whose squares are compared.
+const LEVELS: usize = 4;
+
 /// A domain with its hosts and replicas.
 #[derive(Default)]
 struct Node {
@@ -41,6 +44,29 @@ impl Node {
         }
     }
 
+    /// Adds the squares of the children and of the domains below, each to the sum of its level and, of domains without
+    /// children, to all sums below.
+    fn add_squares(&self, sums: &mut [u64]) {
+        let live = self.live();
+        if live.is_empty() || sums.is_empty() {
+            return;
+        }
+        self.add_square_beside(sums);
+        for child in live {
+            let levels = if child.live().is_empty() { sums.len() } else { 1 };
+            sums[..levels].iter_mut().for_each(|sum| *sum += square(child.count));
+            child.add_squares(&mut sums[1..]);
+        }
+    }
+
+    /// Adds the square of the replicas beside the children to all sums, if a host beside the children is free.
+    fn add_square_beside(&self, sums: &mut [u64]) {
+        let below: u32 = self.live().iter().map(|child| child.count).sum();
+        if self.direct > 0 {
+            sums.iter_mut().for_each(|sum| *sum += square(self.count - below));
+        }
+    }
+
     /// The names of the children at the first level with several children that have an eligible host or a replica.
     fn first_present(&self) -> Vec<&String> {
         let present = self.children.iter().filter(|(_, child)| child.hosts + child.count > 0);
@@ -67,6 +93,8 @@ pub struct Key {
     pub over: i64,
     pub prefer: i64,
     pub score: i64,
+    /// The sums of squares of the domains' counts, from the first level down, and of the hosts' counts.
+    pub squares: Vec<u64>,
 }
 
 fn segments(path: &str) -> Vec<String> {
@@ -80,6 +108,10 @@ fn segments(path: &str) -> Vec<String> {
 
 fn n(workload: &Workload) -> u32 {
     workload.wanted.iter().sum()
+}
+
+fn square(count: u32) -> u64 {
+    u64::from(count) * u64::from(count)
 }
 
 fn quorum(n: u32) -> u32 {
@@ -250,6 +282,7 @@ impl Question<'_> {
             over: 0,
             prefer: 0,
             score: 0,
+            squares: self.squares(new),
         };
         for replica in new {
             let (_, over, score) = self.world.offers[replica.host as usize][replica.role];
@@ -273,6 +306,36 @@ impl Question<'_> {
             }
         }
         key
+    }
+
+    /// The squares of the counts in up to two dimensions; of more dimensions the layer compares the greatest two.
+    fn squares(&self, new: &[PlacedReplica]) -> Vec<u64> {
+        let is_named = |axis: Axis| {
+            self.workload
+                .rules
+                .iter()
+                .any(|rule| matches!(rule, Rule::Spread(spread) if spread.axes.contains(&axis)))
+        };
+        let mut sums = vec![0; LEVELS + 1];
+        let dimensions = (0..self.world.paths.len()).filter(|&dimension| is_named(Axis::Domain(dimension)));
+        let dimensions: Vec<usize> = dimensions.collect();
+        if dimensions.len() > 2 {
+            return sums;
+        }
+        for dimension in dimensions {
+            let tree = self.tree(Axis::Domain(dimension), new);
+            let mut fork = &tree;
+            while let [only] = fork.live()[..] {
+                fork.add_square_beside(&mut sums[..LEVELS]);
+                fork = only;
+            }
+            fork.add_squares(&mut sums[..LEVELS]);
+        }
+        if is_named(Axis::Host) {
+            let hosts = self.tree(Axis::Host, new);
+            sums[LEVELS] += hosts.live().iter().map(|host| square(host.count)).sum::<u64>();
+        }
+        sums
     }
 
     /// The distance of counts from a spread: replicas above a limit, and outside of an even share.

@@ -168,10 +168,14 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
     let mut roomy = case.world.clone();
     roomy.offers.iter_mut().flatten().for_each(|offer| offer.0 = 1000);
     roomy.together = 1000;
+    let hosts = 0..case.world.cluster.hosts;
+    let free: Vec<bool> = hosts
+        .map(|host| case.placed.iter().any(|replica| replica.host == host))
+        .collect();
     let question = Question {
         world: &roomy,
         workload: &workload,
-        free: &[],
+        free: &free,
     };
     let stays: Vec<usize> = (0..replicas.len()).filter(|at| !gone.contains(at)).collect();
     prop_assert!(
@@ -179,11 +183,18 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         "{gone:?} go, and of each role {wanted:?} have to stay"
     );
     let all = (0..=replicas.len()).flat_map(|number| subsets(replicas.len(), number));
-    let mut valid = all
+    let key = |kept: &[PlacedReplica]| Key {
+        over: 0,
+        score: 0,
+        ..question.key(kept)
+    };
+    let valid = all
         .map(|bits| kept_of(&bits))
         .filter(|kept| counts_fit(kept) && question.admits(kept));
-    if let Some(kept) = valid.next() {
-        prop_assert!(question.admits(&kept_of(&stays)), "{gone:?} go, but {kept:?} can stay");
+    if let Some(kept) = valid.min_by_key(|kept| key(kept)) {
+        let stay = kept_of(&stays);
+        prop_assert!(question.admits(&stay), "{gone:?} go, but {kept:?} can stay");
+        prop_assert_eq!(key(&stay), key(&kept), "{:?} stay, and {:?} are better", stay, kept);
     }
     Ok(())
 }
