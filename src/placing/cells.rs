@@ -25,7 +25,9 @@ pub struct Slot {
 
 /// Cells with their slots.
 pub struct Cells {
-    index: Arc<CellIndex>,
+    pub index: Arc<CellIndex>,
+    /// The free places of each cell of the index.
+    pub free: Vec<u32>,
     /// The numbers of the cells in the index.
     numbers: Vec<u32>,
     /// Where the slots of each cell begin.
@@ -70,6 +72,7 @@ impl Cells {
         }
         let mut cells = Cells {
             index: Arc::clone(&places.index),
+            free: places.counts.clone(),
             numbers: kept.iter().map(|(cell, _)| *cell).collect(),
             starts,
             slots,

@@ -168,10 +168,11 @@ impl Compared {
             demands_of_hosts.cap = Some(1);
         }
         let all = trees.iter().enumerate().filter_map(|(dimension, tree)| {
-            let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
-            if demands.is_empty() {
+            // A rule that demands nothing of n replicas may demand something of one more.
+            if !rules.iter().any(|rule| rule.axis == Axis::Domain(dimension)) {
                 return None;
             }
+            let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
             let counts = tree.counts(&cluster.dimensions[dimension], placed);
             let children = |domain| tree.children(domain).iter().map(|&child| counts[child as usize]);
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();

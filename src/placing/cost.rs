@@ -81,6 +81,11 @@ impl Cost {
         }
     }
 
+    /// The fields that come before room to grow.
+    pub fn before_growth(self) -> (i64, i64) {
+        (self.soft, self.over)
+    }
+
     /// Whether no hard bound lacks a replica.
     pub fn keeps_hard_bounds(self) -> bool {
         self.hard <= 0

@@ -6,20 +6,24 @@ pub mod host_items;
 pub mod prune;
 pub mod refusal;
 
+use std::sync::Arc;
+
 use self::ceiling::ceiling;
 use self::host_items::{HostItems, Placing};
 use self::prune::prune;
 use self::refusal::{Refusal, refusal};
 use super::budget::Budget;
 use super::cells::Cells;
-use super::cells::places::CellPlaces;
+use super::cells::places::{CellPlaces, sum_by_domain};
 use super::cells::slot_costs::SlotCosts;
 use super::cluster::{Cluster, Hosts, PlacedReplica, Workload};
-use super::compared::Compared;
+use super::compared::{Compared, CountBounds};
 use super::cost::Cost;
 use super::eligible::Eligible;
 use super::rules::affinity::AffinityRules;
 use super::rules::modes::{axis_rules, has_host_rule};
+use super::rules::{Level, spreads};
+use super::search::growth::Growth;
 use super::search::role_prices::priced_cells;
 use super::search::roles::Assigned;
 use super::search::{Outcome, Wanted, search};
@@ -80,6 +84,20 @@ pub fn place(
     let one_a_host = !has_host_rule(workload.rules);
     let Eligible { trees, any, .. } = eligible;
     let compared = Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true));
+    let has_hard_spread = spreads(workload.rules).any(|(_, spread)| spread.level == Level::Hard);
+    let next = has_hard_spread.then(|| {
+        let mut wanted = workload.wanted.to_vec();
+        wanted.push(1);
+        let rules = axis_rules(
+            &Workload {
+                wanted: &wanted,
+                ..*workload
+            },
+            trees,
+            eligible.count,
+        );
+        Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true))
+    });
     let mut placed = vec![0; cluster.hosts as usize];
     for replica in workload.placed {
         placed[replica.host as usize] += 1;
@@ -90,6 +108,7 @@ pub fn place(
         eligible,
         affinity: AffinityRules::of(cluster, workload.rules, &budget).effects(&budget),
         compared: &compared,
+        next,
         placed,
         missing: &missing,
         seed: effort.seed,
@@ -164,6 +183,7 @@ impl<H: Hosts> Placing<'_, H> {
 
     /// The best places of `new` replicas. `known` are the cells of the attempt before, if the cells stay the same.
     fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
+        let all: u32 = self.missing.iter().sum();
         let bounds = self.compared.hosts.bounds(self.compared.placed + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
         let items = HostItems { placing: self, bounds };
@@ -186,13 +206,43 @@ impl<H: Hosts> Placing<'_, H> {
         let mut outcome = if placeable < new {
             Outcome::of_ceiling(placeable)
         } else {
-            search(&items, self.compared, &cells, wanted)
+            let growth = (new == all).then(|| self.growth(&cells, &items.bounds)).flatten();
+            search(&items, self.compared, &cells, wanted, growth.as_ref())
         };
         outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
         if wanted.is_of_one_role() && !self.compared.hosts.depend_on_total() {
             *known = Some(cells);
         }
         outcome
+    }
+
+    /// The places and rules of one replica more. `None` if no dimension admits one more, or if hosts take replicas of
+    /// several roles: whether one more fits beside them is not known.
+    fn growth(&self, cells: &Cells, bounds: &CountBounds) -> Option<Growth> {
+        let next = self.next.as_ref()?;
+        let more = self.missing.iter().sum::<u32>() + 1;
+        let one_more: Vec<u32> = self.missing.iter().map(|&missing| missing + missing.min(1)).collect();
+        let items = HostItems {
+            placing: self,
+            bounds: next.hosts.bounds(next.placed + more),
+        };
+        let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
+        let free = if takes_one {
+            cells.free.clone()
+        } else if self.missing.iter().filter(|missing| **missing > 0).count() > 1 {
+            return None;
+        } else {
+            let no_prices = vec![Cost::ZERO; self.missing.len()];
+            let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
+            CellPlaces::of(&items, next, &costs).counts
+        };
+        let direct = (0..next.dimensions.len()).map(|at| {
+            let places = (0..).zip(&free);
+            let places = places.map(|(cell, number)| (cells.index.leaf(cell, at), *number));
+            sum_by_domain(next.dimensions[at].tree.len(), places, more)
+        });
+        let is_possible = ceiling(next, &direct.collect::<Vec<_>>(), more) >= more;
+        is_possible.then(|| Growth::new(next.clone(), Arc::clone(&cells.index), free))
     }
 
     /// The cells that `new` replicas of one role need.

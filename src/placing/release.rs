@@ -162,7 +162,7 @@ impl Falling<'_> {
             has_fallback: keep.iter().filter(|number| **number > 0).count() > 1,
         };
         let cells = priced_cells(self, &compared, wanted);
-        let outcome = search(self, &compared, &cells, wanted);
+        let outcome = search(self, &compared, &cells, wanted, None);
         *is_exact &= outcome.is_exact;
         let Some((_, kept)) = outcome.best else { return false };
         kept.iter().for_each(|assigned| stays[assigned.item as usize] = true);

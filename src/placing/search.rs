@@ -7,12 +7,14 @@
 pub mod bounds;
 pub mod evaluate;
 pub mod flow;
+pub mod growth;
 pub mod relaxed;
 pub mod role_prices;
 pub mod roles;
 
 use self::bounds::Split;
 use self::evaluate::{Site, Verdict, evaluate};
+use self::growth::Growth;
 use self::relaxed::{Choice, Nothing, Part, Relaxation};
 use self::roles::{Assigned, Assignment, Unassigned, assign};
 use super::budget::Budget;
@@ -69,39 +71,44 @@ impl Wanted<'_> {
     }
 }
 
-/// The best way to place new replicas.
-pub fn search(items: &impl Items, compared: &Compared, cells: &Cells, wanted: Wanted) -> Outcome {
-    let Wanted { new, budget, .. } = wanted;
-    let begin = budget.spent();
+/// The best way to place new replicas. With `growth`, of placements that are equal in soft rules and normal limits a
+/// placement with room for one replica more comes before the others.
+pub fn search(
+    items: &impl Items,
+    compared: &Compared,
+    cells: &Cells,
+    wanted: Wanted,
+    growth: Option<&Growth>,
+) -> Outcome {
     let mut search = Search {
         items,
-        relaxation: Relaxation::new(compared, cells, (new, wanted.cost_before), budget),
+        relaxation: Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget),
         wanted,
         parts: vec![Part::default()],
         best: None,
         is_exact: true,
+        growth: None,
     };
-    let (mut most, mut parts) = (new.saturating_sub(1), 0);
-    while let Some(part) = search.parts.pop() {
-        let has_answer = search.best.is_some() || wanted.has_fallback;
-        let is_spent = budget.is_spent() || has_answer && budget.has_spent(SHARE_FOR_BETTER, begin);
-        if parts > 0 && is_spent || budget.has_ended() {
-            search.is_exact = false;
-            break;
-        }
-        match search.relaxation.solve(&part) {
-            Ok(choice) => search.judge(part, choice),
-            Err(Nothing::Most(number)) if parts == 0 => most = number,
-            Err(_) => {}
-        }
-        parts += 1;
+    let (mut parts, most) = search.run(wanted.has_fallback);
+    if let Some(growth) = growth
+        && let Some(found) = &search.best
+        && !search.has_room(growth, &found.choice)
+    {
+        parts += search.look_for_room(growth);
     }
     Outcome {
-        best: search.best,
+        best: search.best.map(|best| (best.cost, best.replicas)),
         is_exact: search.is_exact,
         most,
         is_one_flow: parts == 1,
     }
+}
+
+/// The best placement so far.
+struct Best {
+    cost: Cost,
+    replicas: Vec<Assigned>,
+    choice: Choice,
 }
 
 struct Search<'a, I> {
@@ -109,20 +116,74 @@ struct Search<'a, I> {
     relaxation: Relaxation<'a>,
     wanted: Wanted<'a>,
     parts: Vec<Part>,
-    best: Option<(Cost, Vec<Assigned>)>,
+    best: Option<Best>,
     is_exact: bool,
+    /// Every placement has to leave room for one replica more, and to be as good as this placement in all that comes
+    /// before room to grow.
+    growth: Option<(&'a Growth, Cost)>,
 }
 
-impl<I: Items> Search<'_, I> {
+impl<'a, I: Items> Search<'a, I> {
+    /// Searches all parts. Returns the number of parts that were solved, and the most replicas that can be placed if the
+    /// first part has no placement.
+    fn run(&mut self, has_fallback: bool) -> (u32, u32) {
+        let budget = self.wanted.budget;
+        let begin = budget.spent();
+        let (mut most, mut parts) = (self.wanted.new.saturating_sub(1), 0);
+        while let Some(part) = self.parts.pop() {
+            let has_answer = self.best.is_some() || has_fallback;
+            let is_spent = budget.is_spent() || has_answer && budget.has_spent(SHARE_FOR_BETTER, begin);
+            if parts > 0 && is_spent || budget.has_ended() {
+                self.is_exact = false;
+                break;
+            }
+            match self.relaxation.solve(&part, self.growth.map(|(growth, _)| growth)) {
+                Ok(choice) => self.judge(part, choice),
+                Err(Nothing::Most(number)) if parts == 0 => most = number,
+                Err(_) => {}
+            }
+            parts += 1;
+        }
+        (parts, most)
+    }
+
+    /// Replaces the best placement by the best placement with room for one replica more, if there is one that is as
+    /// good in all that comes before. Returns the number of parts that were solved.
+    fn look_for_room(&mut self, growth: &'a Growth) -> u32 {
+        let Some(without_room) = self.best.take() else { return 0 };
+        self.growth = Some((growth, without_room.cost));
+        let cells = growth.cells().take_while(|_| !self.wanted.budget.count_list(1));
+        self.parts = cells.map(|cell| growth.part(self.relaxation.cells, cell)).collect();
+        let (parts, _) = self.run(true);
+        self.best = self.best.take().or(Some(without_room));
+        parts
+    }
+
+    /// Whether one replica more has a place beside a choice.
+    fn has_room(&self, growth: &Growth, choice: &Choice) -> bool {
+        let dimensions = 0..self.relaxation.compared.dimensions.len();
+        let counts: Vec<Vec<u32>> = dimensions.map(|at| self.counts(choice, at)).collect();
+        growth.admits(&counts, self.relaxation.cells, choice, self.wanted.budget)
+    }
+
     /// Keeps a choice that is the best so far. Divides the part if the part may contain a better choice.
     fn judge(&mut self, part: Part, choice: Choice) {
-        if self.best.as_ref().is_some_and(|(best, _)| choice.cost >= *best) {
+        let is_worse = |best: &Best| choice.cost >= best.cost;
+        let without_room = self.growth.map(|(_, cost)| cost.before_growth());
+        if self.best.as_ref().is_some_and(is_worse)
+            || without_room.is_some_and(|cost| choice.cost.before_growth() > cost)
+        {
             return;
         }
         let verdicts = self.verdicts(&choice);
         self.wanted.budget.count(self.relaxation.cells.len() as u64);
         if let Some(site) = verdicts.iter().find_map(|verdict| verdict.broken) {
             return self.divide(part, &choice, Some(site));
+        }
+        if let Some((growth, _)) = self.growth
+            && !self.has_room(growth, &choice)
+        {
+            return self.divide(part, &choice, None);
         }
         let rules = verdicts.iter().fold(Cost::ZERO, |sum, verdict| sum + verdict.cost);
         let (cells, taken) = (self.relaxation.cells, choice.taken.as_slice());
@@ -141,8 +202,14 @@ impl<I: Items> Search<'_, I> {
                 self.is_exact &= is_cheapest;
                 let total = cost + rules + self.wanted.cost_before;
                 let is_solved = total <= choice.cost;
-                if total.keeps_hard_bounds() && self.best.as_ref().is_none_or(|(best, _)| total < *best) {
-                    self.best = Some((total, replicas));
+                let is_as_good = without_room.is_none_or(|cost| total.before_growth() <= cost);
+                let is_best = self.best.as_ref().is_none_or(|best| total < best.cost);
+                if total.keeps_hard_bounds() && is_as_good && is_best {
+                    self.best = Some(Best {
+                        cost: total,
+                        replicas,
+                        choice: choice.clone(),
+                    });
                 }
                 if is_solved {
                     return;
@@ -249,7 +316,9 @@ impl<I: Items> Search<'_, I> {
 
     /// A copy to divide further.
     fn copy(&self, part: &Part) -> Part {
-        let Part { splits, cells, roles } = part;
+        let Part {
+            splits, cells, roles, ..
+        } = part;
         let size = splits.len() + cells.len() + roles.len();
         self.wanted.budget.count(size as u64);
         part.clone()

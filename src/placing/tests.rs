@@ -6,6 +6,7 @@ mod hostile;
 mod interrupts;
 mod many_roles;
 mod naive;
+mod over_time;
 mod placed_figures;
 mod properties;
 mod random_cases;

@@ -19,6 +19,8 @@ pub struct Placing<'a, H> {
     /// By host; empty without affinity rules.
     pub affinity: Vec<AffinityEffect>,
     pub compared: &'a Compared,
+    /// The demands of the rules for one replica more, if a hard spread rule holds.
+    pub next: Option<Compared>,
     /// Placed replicas by host.
     pub placed: Vec<u32>,
     /// By role.

@@ -26,8 +26,25 @@ pub struct Bounds {
     pub domains: Vec<CountBounds>,
     /// The replicas in the children of each domain, new and placed.
     pub below: Vec<Range>,
+}
+
+impl Bounds {
     /// The cost of the domains before a replica is placed.
-    pub cost_before: Cost,
+    pub fn cost_before(&self, dimension: &ComparedDimension, direct: &[u32]) -> Cost {
+        let tree = &dimension.tree;
+        let live = (0..tree.len() as u32).filter(|&domain| tree.is_live(domain));
+        let costs = live.map(|domain| {
+            let at = domain as usize;
+            let own = match domain {
+                0 => Cost::ZERO,
+                _ => self.domains[at].cost_at(dimension.placed[at], &dimension.demands),
+            };
+            let is_mixed = direct[at] > 0 && !tree.children(domain).is_empty();
+            let beside = if is_mixed { dimension.beside(domain) } else { 0 };
+            own + Cost::of_square(dimension.weight_beside(domain), beside)
+        });
+        costs.fold(Cost::ZERO, |sum, cost| sum + cost)
+    }
 }
 
 /// The bounds of a dimension with `new` more replicas within splits. `direct` are the free places directly in each
@@ -36,25 +53,15 @@ pub fn bounds(dimension: &ComparedDimension, direct: &[u32], new: u32, splits: &
     let tree = &dimension.tree;
     let mut walk = Walk::of(dimension, direct, new);
     let split_of: HashMap<u32, Range> = splits.iter().map(|split| (split.domain, split.range)).collect();
-    let mut cost_before = Cost::ZERO;
     for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
-        let split = split_of.get(&domain).copied();
         if !tree.children(domain).is_empty() {
-            walk.limit_below(domain, split)?;
+            walk.limit_below(domain, split_of.get(&domain).copied())?;
             walk.limit_children(domain);
-            if direct[domain as usize] > 0 {
-                cost_before += Cost::of_square(dimension.weight_beside(domain), dimension.beside(domain));
-            }
-        }
-        let own = &walk.domains[domain as usize];
-        if domain > 0 {
-            cost_before += own.cost_at(dimension.placed[domain as usize], &dimension.demands);
         }
     }
     Some(Bounds {
         domains: walk.domains,
         below: walk.below,
-        cost_before,
     })
 }
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use super::bounds::{Bounds, Split, bounds};
 use super::flow::{Arc, Network, UnitCosts};
+use super::growth::Growth;
 use super::roles::RoleLimits;
 use crate::placing::budget::Budget;
 use crate::placing::cells::{Cells, Slot};
@@ -24,6 +25,8 @@ pub struct Part {
     pub cells: HashMap<u32, Range>,
     /// Bounds of roles on items, which the flow over cells ignores.
     pub roles: RoleLimits,
+    /// The cell of [`Growth`] that is left a place for one replica more.
+    pub room_in: Option<u32>,
 }
 
 /// The problem that all parts of a search share.
@@ -46,6 +49,7 @@ pub struct Relaxation<'a> {
 }
 
 /// The cheapest choice within a part.
+#[derive(Clone)]
 pub struct Choice {
     pub cost: Cost,
     /// Cells with the number of replicas in each cell.
@@ -88,7 +92,7 @@ impl<'a> Relaxation<'a> {
     }
 
     /// The cheapest choice of a part.
-    pub fn solve(&self, part: &Part) -> Result<Choice, Nothing> {
+    pub fn solve(&self, part: &Part, growth: Option<&Growth>) -> Result<Choice, Nothing> {
         let mut ends = [None, None];
         for (end, compared) in ends.iter_mut().zip(self.flow) {
             let Some(at) = compared else { continue };
@@ -100,7 +104,12 @@ impl<'a> Relaxation<'a> {
                 .collect();
             let dimension = &self.compared.dimensions[at];
             self.budget.count_list(dimension.tree.len() as u64);
-            *end = Some(bounds(dimension, &self.direct[at], self.new, &splits).ok_or(Nothing::Bounds)?);
+            let mut bounds = bounds(dimension, &self.direct[at], self.new, &splits).ok_or(Nothing::Bounds)?;
+            if let (Some(cell), Some(growth)) = (part.room_in, growth) {
+                let limited = growth.limit(&mut bounds, (at, cell), self, &splits);
+                limited.ok_or(Nothing::Bounds)?;
+            }
+            *end = Some(bounds);
         }
         if self.budget.has_ended() {
             return Err(Nothing::Bounds);
@@ -278,7 +287,12 @@ impl<'a> CellArcs<'a> {
 
     /// The cost before a replica is placed, with the bounds that are not reached.
     fn cost_before(&self) -> Cost {
-        let ends = self.ends.iter().flatten().map(|bounds| bounds.cost_before);
+        let ends = self.ends.iter().zip(self.relaxation.flow);
+        let ends = ends.filter_map(|(bounds, at)| {
+            let (bounds, at) = (bounds.as_ref()?, at?);
+            let dimension = &self.relaxation.compared.dimensions[at];
+            Some(bounds.cost_before(dimension, &self.relaxation.direct[at]))
+        });
         let cells = self.part.cells.values().map(|range| Cost::HARD * range.least);
         let below = self.units.iter().filter_map(|unit| match *unit {
             Unit::Below(end, domain) => {

@@ -63,7 +63,7 @@ fn bound(
     wanted: Wanted,
 ) -> (Option<Cost>, Option<Vec<Cost>>) {
     let relaxation = Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget);
-    let Ok(choice) = relaxation.solve(&Part::default()) else {
+    let Ok(choice) = relaxation.solve(&Part::default(), None) else {
         return (None, None);
     };
     let assigned = assign(

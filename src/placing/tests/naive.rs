@@ -91,6 +91,8 @@ pub struct Question<'a> {
 pub struct Key {
     pub soft: i64,
     pub over: i64,
+    /// 1 if no replica more has a place.
+    pub is_stuck: i64,
     pub prefer: i64,
     pub score: i64,
     /// The sums of squares of the domains' counts, from the first level down, and of the hosts' counts.
@@ -108,6 +110,10 @@ fn segments(path: &str) -> Vec<String> {
 
 fn n(workload: &Workload) -> u32 {
     workload.wanted.iter().sum()
+}
+
+fn names_host(rule: &Rule) -> bool {
+    matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host))
 }
 
 fn square(count: u32) -> u64 {
@@ -245,7 +251,6 @@ impl Question<'_> {
 
     /// Whether all hard rules and the room admit these new replicas.
     pub fn admits(&self, new: &[PlacedReplica]) -> bool {
-        let names_host = |rule: &Rule| matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host));
         let one_a_host = !self.workload.rules.iter().any(names_host);
         let on_host = |host: u32| new.iter().filter(move |replica| replica.host == host);
         let fits = new.iter().all(|replica| {
@@ -280,6 +285,7 @@ impl Question<'_> {
         let mut key = Key {
             soft: 0,
             over: 0,
+            is_stuck: i64::from(self.is_stuck(new)),
             prefer: 0,
             score: 0,
             squares: self.squares(new),
@@ -306,6 +312,32 @@ impl Question<'_> {
             }
         }
         key
+    }
+
+    /// Whether a hard spread admits no replica more of a role with new replicas, on any host with room. The layer does
+    /// not ask if hosts take replicas of several roles.
+    fn is_stuck(&self, new: &[PlacedReplica]) -> bool {
+        let mut rules = self.workload.rules.iter();
+        let is_hard = |rule: &Rule| matches!(rule, Rule::Spread(spread) if spread.level == Level::Hard);
+        let is_mixed = new.iter().any(|replica| replica.role != new[0].role);
+        let is_short = self.workload.placed.len() + new.len() < n(self.workload) as usize;
+        if is_short || !rules.clone().any(is_hard) || is_mixed && rules.any(names_host) {
+            return false;
+        }
+        let hosts = 0..self.world.names.len() as u32;
+        let mut more = hosts.flat_map(|host| new.iter().map(move |replica| PlacedReplica { host, ..*replica }));
+        !more.any(|replica| {
+            let mut wanted = self.workload.wanted.to_vec();
+            wanted[replica.role] += 1;
+            let question = Question {
+                workload: &Workload {
+                    wanted: &wanted,
+                    ..*self.workload
+                },
+                ..*self
+            };
+            question.admits(&[new, &[replica]].concat())
+        })
     }
 
     /// The squares of the counts in up to two dimensions; of more dimensions the layer compares the greatest two.

@@ -323,7 +323,9 @@ fn more_places_than_can_be_listed_are_said_if_they_matter() {
     let names: Vec<String> = (0..2200).map(|at| at.to_string()).collect();
     let hosts: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &[][..])).collect();
     let mut world = World::of(&hosts);
-    (0..).zip(&mut world.offers).for_each(|(score, offers)| offers[0].2 = score);
+    (0..)
+        .zip(&mut world.offers)
+        .for_each(|(score, offers)| offers[0].2 = score);
     let rules = [spread(Mode::QuorumSafe, &[Axis::Host])];
     let most_and_is_exact = |world: &World| {
         let placed = world.placed(&workload(&[1000], &rules), &atomic());

@@ -186,6 +186,7 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
     let key = |kept: &[PlacedReplica]| Key {
         over: 0,
         score: 0,
+        is_stuck: 0,
         ..question.key(kept)
     };
     let valid = all

@@ -1,0 +1,141 @@
+//! Room to grow: whether one replica more has a place beside a placement, under the rules for one more.
+//!
+//! Each replica that is placed well at its time may leave no place for the next one. On a grid of 3 x 3 domains with a
+//! host in each cell, six replicas have sets that admit no seventh. So of sets that are equal in soft rules and normal
+//! limits, the search prefers a set beside which a replica more has a place.
+
+use std::sync::Arc;
+
+use super::bounds::{Bounds, Split, bounds};
+use super::relaxed::{Choice, Part, Relaxation};
+use crate::placing::budget::Budget;
+use crate::placing::cells::Cells;
+use crate::placing::cells::index::CellIndex;
+use crate::placing::compared::even::Range;
+use crate::placing::compared::{Compared, ComparedDimension};
+
+/// The places and the rules of the next replica. The numbers of cells are those of `index`.
+pub struct Growth {
+    /// The demands of the rules for one replica more.
+    next: Compared,
+    index: Arc<CellIndex>,
+    /// The free places of each cell before the placement.
+    free: Vec<u32>,
+}
+
+impl Growth {
+    pub fn new(next: Compared, index: Arc<CellIndex>, free: Vec<u32>) -> Growth {
+        Growth { next, index, free }
+    }
+
+    /// Whether a replica more has a place. `counts`: the replicas in each domain, by compared dimension.
+    pub fn admits(&self, counts: &[Vec<u32>], cells: &Cells, choice: &Choice, budget: &Budget) -> bool {
+        let dimensions = self.next.dimensions.iter().zip(counts);
+        let receivers: Vec<Vec<bool>> = dimensions
+            .map(|(dimension, counts)| {
+                budget.count_list(dimension.tree.len() as u64);
+                receivers(dimension, counts)
+            })
+            .collect();
+        let is_open = |cell: u32| {
+            let mut all = receivers.iter().enumerate();
+            all.all(|(at, receives)| receives[self.index.leaf(cell, at) as usize])
+        };
+        let mut open = self.cells().filter(|&cell| !budget.count_list(1) && is_open(cell));
+        open.any(|cell| {
+            let here = choice
+                .taken
+                .iter()
+                .filter(|(taken, _)| self.is_same(cells, *taken, cell));
+            self.free[cell as usize] > here.map(|(_, number)| number).sum()
+        })
+    }
+
+    /// The cells with free places.
+    pub fn cells(&self) -> impl Iterator<Item = u32> {
+        (0..self.free.len() as u32).filter(|&cell| self.free[cell as usize] > 0)
+    }
+
+    /// Whether a cell of the search is in the same domains as a cell of the index.
+    fn is_same(&self, cells: &Cells, of_search: u32, cell: u32) -> bool {
+        let mut all = 0..self.next.dimensions.len();
+        all.all(|at| cells.leaf(of_search as usize, at) == self.index.leaf(cell, at))
+    }
+
+    /// A part of the search that leaves a place in a cell.
+    pub fn part(&self, cells: &Cells, cell: u32) -> Part {
+        let mut part = Part {
+            room_in: Some(cell),
+            ..Part::default()
+        };
+        let same = (0..cells.len() as u32).find(|&of_search| self.is_same(cells, of_search, cell));
+        if let Some(same) = same {
+            let slots = cells.slots(same as usize).len() as u32;
+            let most = slots.min(self.free[cell as usize] - 1);
+            part.cells.insert(same, Range::of(0, most));
+        }
+        part
+    }
+
+    /// Limits the bounds of a dimension, so that a replica more in a cell keeps the bounds for one more. `None` if no
+    /// counts keep both.
+    pub fn limit(
+        &self,
+        bounds_now: &mut Bounds,
+        (at, cell): (usize, u32),
+        relaxation: &Relaxation,
+        splits: &[Split],
+    ) -> Option<()> {
+        let dimension = &self.next.dimensions[at];
+        let (tree, leaf) = (&dimension.tree, self.index.leaf(cell, at));
+        let more_in = |domain: u32| u32::from(tree.is_in(leaf, domain));
+        let splits = splits.iter().map(|split| {
+            let more = u32::from(leaf != split.domain) * more_in(split.domain);
+            let Range { least, most } = split.range;
+            Split {
+                range: Range::of(least + more, most + more),
+                ..*split
+            }
+        });
+        let splits: Vec<Split> = splits.collect();
+        let next = bounds(dimension, &relaxation.direct[at], relaxation.new + 1, &splits)?;
+        for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+            let (now, next) = (
+                &mut bounds_now.domains[domain as usize].hard,
+                &next.domains[domain as usize],
+            );
+            let more = more_in(domain);
+            if more > next.more(dimension.placed[domain as usize]) {
+                return None;
+            }
+            now.least = now.least.max(next.hard.least.saturating_sub(more));
+            now.most = now.most.min(next.hard.most - more);
+            if now.least > now.most {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether each domain may receive a replica more beside these counts, and all domains above may.
+fn receivers(dimension: &ComparedDimension, counts: &[u32]) -> Vec<bool> {
+    let tree = &dimension.tree;
+    let mut receives = vec![false; tree.len()];
+    receives[0] = true;
+    for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
+        let children = tree.children(domain);
+        if children.is_empty() || !receives[domain as usize] {
+            continue;
+        }
+        let is_even = dimension.demands.is_even && tree.compares(domain);
+        let least = children.iter().map(|&child| counts[child as usize]).min().unwrap_or(0);
+        let is_limited_level = children == tree.limited_level();
+        for &child in children {
+            let count = counts[child as usize];
+            let cap = dimension.cap(child, is_limited_level).unwrap_or(u32::MAX);
+            receives[child as usize] = count < cap && (!is_even || count == least);
+        }
+    }
+    receives
+}

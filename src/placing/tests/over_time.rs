@@ -1,0 +1,160 @@
+//! Workloads that grow and shrink: one replica more, a zone that comes back, and fewer replicas.
+
+use std::collections::BTreeSet;
+
+use super::worlds::{BOTH, World, atomic, spread, workload};
+use crate::placing::{Axis, Effort, Mode, PlacedReplica, Replica, Rule, Workload};
+
+const SEEDS: u64 = 4;
+
+/// `sizes[zone]` hosts in each zone of one dimension, all eligible.
+fn zones(sizes: &[usize]) -> World {
+    let hosts = sizes.iter().enumerate();
+    let paths: Vec<String> = hosts
+        .flat_map(|(zone, size)| (0..*size).map(move |_| format!("z{zone}")))
+        .collect();
+    let names: Vec<String> = (0..paths.len()).map(|at| format!("h{at}")).collect();
+    World::of_paths(&names, &paths)
+}
+
+/// A host in each of `rows` x `columns` combinations of the dimensions `fault` and `upgrade`.
+fn grid(rows: usize, columns: usize) -> World {
+    let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| [format!("f{row}"), format!("u{column}")]));
+    let names: Vec<String> = (0..rows * columns).map(|at| format!("h{at}")).collect();
+    let paths: Vec<[String; 2]> = cells.collect();
+    let paths: Vec<[&str; 2]> = paths.iter().map(|path| path.each_ref().map(String::as_str)).collect();
+    let hosts = names.iter().map(String::as_str).zip(paths.iter().map(|path| &path[..]));
+    World::of(&hosts.collect::<Vec<_>>())
+}
+
+/// The first `counts[zone]` hosts of each zone.
+fn first_of_zones(sizes: &[usize], counts: &[u32]) -> Vec<PlacedReplica> {
+    let (mut placed, mut first) = (Vec::new(), 0);
+    for (size, count) in sizes.iter().zip(counts) {
+        placed.extend((first..first + count).map(|host| PlacedReplica { role: 0, host }));
+        first += *size as u32;
+    }
+    placed
+}
+
+/// The replicas in each zone after the workload grew to `n`. `None` if it was refused.
+fn grown(world: &World, sizes: &[usize], placed: &[PlacedReplica], n: u32) -> Option<Vec<u32>> {
+    let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
+    let wanted = [n];
+    let workload = Workload {
+        placed,
+        ..workload(&wanted, &rules)
+    };
+    let answer = world.placed(&workload, &atomic());
+    assert!(answer.is_exact);
+    let all = || placed.iter().chain(&answer.replicas);
+    let counts = sizes.iter().scan(0, |first, size| {
+        let hosts = *first..*first + *size as u32;
+        *first = hosts.end;
+        Some(all().filter(|replica| hosts.contains(&replica.host)).count() as u32)
+    });
+    answer.refusal.is_none().then(|| counts.collect())
+}
+
+#[test]
+fn found_p1_a_new_replica_lessens_a_difference() {
+    for (standing, n, ends) in [
+        (vec![3, 3, 0], 7, vec![3, 3, 1]),
+        (vec![4, 4, 0], 10, vec![4, 4, 2]),
+        (vec![5, 5, 0], 13, vec![5, 5, 3]),
+        (vec![5, 5, 2], 13, vec![5, 5, 3]),
+        (vec![3, 3, 3, 0], 10, vec![3, 3, 3, 1]),
+        (vec![4, 4, 4, 0], 13, vec![4, 4, 4, 1]),
+        (vec![4, 4, 4, 0], 14, vec![4, 4, 4, 2]),
+        (vec![4, 3, 3, 0], 11, vec![4, 3, 3, 1]),
+    ] {
+        let sizes = vec![10; standing.len()];
+        let placed = first_of_zones(&sizes, &standing);
+        assert_eq!(
+            grown(&zones(&sizes), &sizes, &placed, n),
+            Some(ends),
+            "{standing:?} to {n}"
+        );
+    }
+}
+
+#[test]
+fn found_p1_a_domain_above_the_others_receives_none() {
+    // The third zone has room for one replica.
+    let sizes = [10, 10, 1];
+    let placed = first_of_zones(&sizes, &[3, 3, 0]);
+    let world = zones(&sizes);
+    assert_eq!(grown(&world, &sizes, &placed, 7), Some(vec![3, 3, 1]));
+    assert_eq!(grown(&world, &sizes, &placed, 8), None);
+}
+
+fn can_place(world: &World, rules: &[Rule], placed: &[PlacedReplica], n: u32, seed: u64) -> Option<Vec<PlacedReplica>> {
+    let wanted = [n];
+    let workload = Workload {
+        placed,
+        ..workload(&wanted, rules)
+    };
+    let answer = world.placed(&workload, &Effort { seed, ..atomic() });
+    assert!(answer.is_exact);
+    answer
+        .refusal
+        .is_none()
+        .then(|| [placed, answer.replicas.as_slice()].concat())
+}
+
+/// Each size that is granted at once is reached one by one, on every full grid.
+#[test]
+fn found_p2_every_size_of_a_grid_is_reached_one_by_one() {
+    let rules = [spread(Mode::Adaptive, &BOTH)];
+    for (rows, columns) in (2..=5).flat_map(|rows| (rows..=5).map(move |columns| (rows, columns))) {
+        let world = grid(rows, columns);
+        for seed in 0..SEEDS {
+            let mut placed = Vec::new();
+            for n in 1..=(rows * columns) as u32 {
+                let at_once = can_place(&world, &rules, &[], n, seed);
+                match can_place(&world, &rules, &placed, n, seed) {
+                    Some(more) => placed = more,
+                    None => assert!(at_once.is_none(), "{rows} x {columns}, seed {seed}: {n} is not reached"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn found_p3_what_stays_is_the_most_even_set() {
+    let sizes = [4, 4, 4];
+    let world = zones(&sizes);
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
+    let mut placed = first_of_zones(&sizes, &[4, 3, 3]);
+    for (n, ends) in [(4, [2, 1, 1]), (3, [1, 1, 1])] {
+        let replicas = placed.iter().map(|replica| Replica {
+            role: 0,
+            host: Some(replica.host),
+            lost: false,
+        });
+        let gone = world
+            .released(&workload(&[n], &rules), &replicas.collect::<Vec<_>>())
+            .gone;
+        let gone: BTreeSet<usize> = gone.into_iter().collect();
+        placed = (0..placed.len())
+            .filter(|at| !gone.contains(at))
+            .map(|at| placed[at])
+            .collect();
+        let mut counts = [0, 0, 0];
+        placed.iter().for_each(|replica| counts[replica.host as usize / 4] += 1);
+        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
+        assert_eq!(counts, ends);
+    }
+}
+
+#[test]
+fn found_p3_a_new_placement_is_the_most_even_set() {
+    let sizes = [4, 4, 4];
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
+    let placed = can_place(&zones(&sizes), &rules, &[], 4, 7).unwrap();
+    let mut counts = [0, 0, 0];
+    placed.iter().for_each(|replica| counts[replica.host as usize / 4] += 1);
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 1, 2]);
+}
