@@ -112,7 +112,6 @@ fn measure(
     let job = |seed: u64| PlanJob {
         snapshot: Arc::clone(snapshot),
         put: Arc::new(put(count, rules.clone())),
-        roles: Arc::new(vec![role(count, asked(0))]),
         found: Arc::default(),
         held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },

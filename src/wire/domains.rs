@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn a_sum_beyond_64_bits_is_the_greatest_number_that_they_hold() {
         let amounts = Amounts::from([("VCPU".into(), 3 << 62), ("DISK_GB".into(), 7)]);
-        let written: Vec<(&str, i64)> = object(&amounts).into_iter().collect();
-        assert_eq!(written, [("DISK_GB", 7), ("VCPU", i64::MAX)]);
+        let written = serde_json::to_string(&object(&amounts)).unwrap();
+        assert_eq!(written, r#"{"DISK_GB":7,"VCPU":9223372036854775807}"#);
     }
 
     #[test]

@@ -32,7 +32,8 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, PlanJ
         interrupt,
         ..SearchSettings::uncut(7)
     };
-    f.model.place_with(request, &settings, search).await.unwrap();
+    let answer = f.model.place_with(request, (&settings, &caller()), search).await;
+    answer.unwrap();
     (f, job.take().expect("it was planned"))
 }
 
@@ -99,7 +100,8 @@ async fn the_plan_in_the_batch_of_a_dropped_request_is_ended() {
         *kept.borrow_mut() = Some(interrupt.clone());
         call(&job, interrupt, deadline)
     };
-    let submitted = f.model.submit_in_batch(keeping, deadline, &Arc::default());
+    let avoided = Arc::default();
+    let submitted = f.model.submit_in_batch(keeping, deadline, &avoided);
     let _ = tokio::time::timeout(Duration::ZERO, submitted).await;
     assert!(kept.take().is_some_and(|interrupt| interrupt.has_ended()));
 }

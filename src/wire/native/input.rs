@@ -147,7 +147,8 @@ impl<'a> Deserializer<'a> for Input<'a> {
     }
 
     forward_to_deserialize_any! {
-        <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct enum identifier
+        <V: Visitor<'a>> i8 i16 i32 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct
+        tuple tuple_struct enum identifier
     }
 
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
