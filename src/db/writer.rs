@@ -59,7 +59,7 @@ pub use batch::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed,
 use committer::Committer;
 use heartbeat::WriterHeartbeat;
 use pipeline::Pipeline;
-use queue::{Entry, Job, WriterHandle, queue};
+use queue::{Job, QueueEntry, WriterHandle, queue};
 use session::WriteSession;
 pub use settings::WriterSettings;
 
@@ -105,7 +105,7 @@ struct Writer<B: Batch> {
 impl<B: Batch> Writer<B> {
     fn start(
         session: WriteSession<B>,
-        queue: Receiver<Entry<B>>,
+        queue: Receiver<QueueEntry<B>>,
         settings: &WriterSettings,
     ) -> Result<Writer<B>, SetupError> {
         Ok(Writer {

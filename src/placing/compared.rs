@@ -4,7 +4,7 @@ pub mod even;
 pub mod evenness;
 pub mod occupied;
 
-use self::even::{Range, Siblings};
+use self::even::{Range, SiblingCounts};
 use self::occupied::{occupied_tree, outer_domain};
 use super::cluster::{Cluster, PlacedReplica};
 use super::cost::Cost;
@@ -78,8 +78,8 @@ pub struct ComparedDimension {
     pub placed: Vec<u32>,
     /// Placed replicas in the live children of each domain.
     pub below: Vec<u32>,
-    /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all replicas
-    /// of the children are compared, as a judgement compares the replicas.
+    /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all
+    /// replicas of the children are compared, as a judgement compares the replicas.
     pub keeps_placed: bool,
     /// Whether the dimension is one of the two in the flow of a search.
     pub is_in_flow: bool,
@@ -90,10 +90,10 @@ pub struct ComparedDimension {
 
 impl ComparedDimension {
     /// The live children of a domain, which share new replicas.
-    pub fn siblings(&self, domain: u32) -> Siblings {
+    pub fn siblings(&self, domain: u32) -> SiblingCounts {
         let children = self.tree.children(domain);
         let placed = children.iter().map(|&child| self.placed[child as usize]);
-        Siblings::new(children.len() as u32, placed.collect())
+        SiblingCounts::new(children.len() as u32, placed.collect())
     }
 
     /// Placed replicas in a domain, outside of its live children.
@@ -262,7 +262,7 @@ impl HostDemands {
         } else {
             Vec::new()
         };
-        let even = Siblings::new(self.eligible, placed).share(total);
+        let even = SiblingCounts::new(self.eligible, placed).share(total);
         let hard = if self.demands.is_even {
             even
         } else {

@@ -41,8 +41,8 @@ pub struct Released {
 
 /// Chooses the replicas to go, so that at most [`Workload::wanted`] of each role are left. First go replicas without a
 /// place, then replicas on lost hosts, then replicas that break a hard rule by themselves. The search chooses the rest:
-/// the fewest broken rules, then the most even counts, then the highest index. [`Workload::placed`] is ignored. After `interrupt` is set the
-/// answer comes soon, and means nothing.
+/// the fewest broken rules, then the most even counts, then the highest index. [`Workload::placed`] is ignored. After
+/// `interrupt` is set the answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,

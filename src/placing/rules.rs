@@ -48,7 +48,7 @@ pub struct Spread {
 /// How even a spread has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Siblings differ by at most 1, at every level.
+    /// SiblingCounts differ by at most 1, at every level.
     MaxDifference,
     /// No domain of the first level with several domains holds the majority.
     QuorumSafe,

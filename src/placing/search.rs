@@ -124,8 +124,8 @@ struct Search<'a, I> {
 }
 
 impl<'a, I: Items> Search<'a, I> {
-    /// Searches all parts. Returns the number of parts that were solved, and the most replicas that can be placed if the
-    /// first part has no placement.
+    /// Searches all parts. Returns the number of parts that were solved, and the most replicas that can be placed if
+    /// the first part has no placement.
     fn run(&mut self, has_fallback: bool) -> (u32, u32) {
         let budget = self.wanted.budget;
         let begin = budget.spent();
@@ -153,7 +153,13 @@ impl<'a, I: Items> Search<'a, I> {
         let Some(without_room) = self.best.take() else { return 0 };
         self.growth = Some((growth, without_room.cost));
         let cells = growth.cells().take_while(|_| !self.wanted.budget.count_list(1));
-        self.parts = cells.map(|cell| growth.part(self.relaxation.cells, cell)).collect();
+        self.parts = cells
+            .map(|cell| Part {
+                cells: growth.range(self.relaxation.cells, cell).into_iter().collect(),
+                room_in: Some(cell),
+                ..Part::default()
+            })
+            .collect();
         let (parts, _) = self.run(true);
         self.best = self.best.take().or(Some(without_room));
         parts
@@ -163,7 +169,7 @@ impl<'a, I: Items> Search<'a, I> {
     fn has_room(&self, growth: &Growth, choice: &Choice) -> bool {
         let dimensions = 0..self.relaxation.compared.dimensions.len();
         let counts: Vec<Vec<u32>> = dimensions.map(|at| self.counts(choice, at)).collect();
-        growth.admits(&counts, self.relaxation.cells, choice, self.wanted.budget)
+        growth.admits(&counts, self.relaxation.cells, &choice.taken, self.wanted.budget)
     }
 
     /// Keeps a choice that is the best so far. Divides the part if the part may contain a better choice.

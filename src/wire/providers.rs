@@ -28,7 +28,7 @@ pub static NOUN: Noun = Noun {
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/providers",
-            "Bounded what providers are",
+            "List what providers are",
             "All providers, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a page ends \
             earlier with the provider that brings it to 4 MiB. `next` is the `after` of the next page, or null. What \
             a provider inherits is not repeated.",

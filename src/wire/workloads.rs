@@ -40,7 +40,7 @@ pub static NOUN: Noun = Noun {
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/workloads",
-            "Bounded workloads",
+            "List workloads",
             "What the workloads want, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a \
                 page ends earlier with the workload that brings it to 4 MiB, or after 2 seconds of judging whether \
                 workloads are safe. `next` is the `after` of the next page, or null. Without `project_id`, callers \

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::batch::{Batch, Decision};
 use super::held_rows::Parked;
 use super::large_inserts::LargeInserts;
-use super::queue::{Entry, Job};
+use super::queue::{Job, QueueEntry};
 use super::settings::WriterSettings;
 use super::waiting::Waiting;
 
@@ -29,7 +29,7 @@ pub(super) enum WaitEnd {
 }
 
 impl<B: Batch> Backlog<B> {
-    pub fn new(queue: Receiver<Entry<B>>, settings: &WriterSettings) -> Backlog<B> {
+    pub fn new(queue: Receiver<QueueEntry<B>>, settings: &WriterSettings) -> Backlog<B> {
         Backlog {
             waiting: Waiting::new(queue, settings.commit_timeout),
             parked: Parked::new(settings.queue_size),

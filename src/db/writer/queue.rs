@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 const CALLER_GRACE: Duration = Duration::from_millis(500);
 
 /// An entry of the queue.
-pub(in crate::db) enum Entry<B: Batch> {
+pub(in crate::db) enum QueueEntry<B: Batch> {
     Job(Job<B>),
     /// Answered after [`Batch::follow`], which finds the commits of other programs. Dropped after a failure.
     Question(oneshot::Sender<()>),
@@ -175,7 +175,7 @@ impl<B: Batch> Job<B> {
 }
 
 /// Creates the queue: the handle to submit commands, and the writer's end.
-pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<Entry<B>>) {
+pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<QueueEntry<B>>) {
     let (queue, entries) = channel();
     let handle = WriterHandle {
         queue,
@@ -189,7 +189,7 @@ pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle
 
 /// Submits commands to the writer. Clones share the queue; the writer ends when the last clone is dropped.
 pub struct WriterHandle<B: Batch> {
-    queue: Sender<Entry<B>>,
+    queue: Sender<QueueEntry<B>>,
     unanswered: LiveCount,
     queue_size: usize,
     timeout: Duration,
@@ -247,7 +247,7 @@ impl<B: Batch> WriterHandle<B> {
     /// Has the writer call [`Batch::follow`], outside of a transaction. Returns after the call.
     pub async fn follow(&self, deadline: BootInstant) -> Result<()> {
         let (question, answer) = oneshot::channel();
-        self.send(Entry::Question(question))?;
+        self.send(QueueEntry::Question(question))?;
         let answered = timeout(deadline.saturating_duration_since(BootInstant::now()), answer).await;
         answered
             .ok()
@@ -257,7 +257,7 @@ impl<B: Batch> WriterHandle<B> {
             })
     }
 
-    fn send(&self, entry: Entry<B>) -> Result<()> {
+    fn send(&self, entry: QueueEntry<B>) -> Result<()> {
         self.queue.send(entry).map_err(|_| Error::Busy {
             detail: "It is shutting down.".to_owned(),
         })
@@ -284,7 +284,7 @@ impl<B: Batch> WriterHandle<B> {
             reply,
             counted: Some(counted),
         };
-        self.send(Entry::Job(job))?;
+        self.send(QueueEntry::Job(job))?;
         let unknown = |detail: &'static str| Error::UnknownOutcome { detail: detail.into() };
         let cancel_after = deadline.saturating_duration_since(BootInstant::now()) + self.timeout + CALLER_GRACE;
         let answered = match timeout(cancel_after, &mut answer).await {

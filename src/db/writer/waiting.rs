@@ -20,7 +20,7 @@ use tokio::sync::oneshot::Sender;
 
 use super::batch::Batch;
 use super::jobs::{refuse_expired, too_slow};
-use super::queue::{Entry, Job};
+use super::queue::{Job, QueueEntry};
 
 /// The most jobs of one transaction: enough to make the fixed cost vanish, few enough to stay quick.
 pub(super) const MAX_BATCH: usize = 256;
@@ -34,7 +34,7 @@ const PAUSE_FACTOR: f64 = 9.0;
 const LONGEST_PAUSE: f64 = 0.1;
 
 pub(super) struct Waiting<B: Batch> {
-    queue: Receiver<Entry<B>>,
+    queue: Receiver<QueueEntry<B>>,
     /// Questions that were taken from the queue.
     pub questions: Vec<Sender<()>>,
     /// Small jobs that were taken from the queue and could not join a batch, in their order.
@@ -49,7 +49,7 @@ pub(super) struct Waiting<B: Batch> {
 }
 
 impl<B: Batch> Waiting<B> {
-    pub fn new(queue: Receiver<Entry<B>>, commit_timeout: Duration) -> Waiting<B> {
+    pub fn new(queue: Receiver<QueueEntry<B>>, commit_timeout: Duration) -> Waiting<B> {
         Waiting {
             queue,
             questions: Vec::new(),
@@ -77,10 +77,10 @@ impl<B: Batch> Waiting<B> {
     }
 
     /// Takes over an entry of the queue.
-    fn take(&mut self, entry: Entry<B>) {
+    fn take(&mut self, entry: QueueEntry<B>) {
         match entry {
-            Entry::Job(job) => self.deferred.push_back(job),
-            Entry::Question(question) => self.questions.push(question),
+            QueueEntry::Job(job) => self.deferred.push_back(job),
+            QueueEntry::Question(question) => self.questions.push(question),
         }
     }
 

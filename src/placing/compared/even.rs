@@ -30,23 +30,23 @@ impl Range {
     }
 }
 
-/// Sibling domains with their placed replicas, which share new replicas evenly: a domain that receives a replica ends at
-/// most 1 above the least of its siblings. So new replicas fill the emptiest domains first, as water does. A domain above
-/// the others receives none, and keeps its replicas.
+/// Sibling domains with their placed replicas, which share new replicas evenly: a domain that receives a replica ends
+/// at most 1 above the least of its siblings. So new replicas fill the emptiest domains first, as water does. A domain
+/// above the others receives none, and keeps its replicas.
 #[derive(Clone, Debug)]
-pub struct Siblings {
+pub struct SiblingCounts {
     /// The number of domains.
     domains: u32,
     /// The placed replicas of the domains that have any, ascending.
     placed: Vec<u32>,
 }
 
-impl Siblings {
+impl SiblingCounts {
     /// `placed`: the replicas by domain; zeros may be left out.
-    pub fn new(domains: u32, mut placed: Vec<u32>) -> Siblings {
+    pub fn new(domains: u32, mut placed: Vec<u32>) -> SiblingCounts {
         placed.retain(|count| *count > 0);
         placed.sort_unstable();
-        Siblings { domains, placed }
+        SiblingCounts { domains, placed }
     }
 
     /// The replicas of each domain that may receive a replica, if all domains together have `total`. A domain with more
@@ -69,7 +69,7 @@ impl Siblings {
         Range::of(least, least + u32::from(!new.is_multiple_of(filled)))
     }
 
-    /// As [`Siblings::share`], for each of these totals.
+    /// As [`SiblingCounts::share`], for each of these totals.
     pub fn shares(&self, totals: Range) -> Range {
         Range::of(self.share(totals.least).least, self.share(totals.most).most)
     }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::placing::compared::even::{Range, Siblings};
+use crate::placing::compared::even::{Range, SiblingCounts};
 use crate::placing::compared::{ComparedDimension, CountBounds};
 use crate::placing::cost::Cost;
 
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         let even = if keeps_placed {
             siblings
         } else {
-            Siblings::new(count, Vec::new())
+            SiblingCounts::new(count, Vec::new())
         }
         .shares(even_below);
         let is_limited_level = children == tree.limited_level();

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::bounds::{Bounds, Split, bounds};
-use super::relaxed::{Choice, Part, Relaxation};
 use crate::placing::budget::Budget;
 use crate::placing::cells::Cells;
 use crate::placing::cells::index::CellIndex;
@@ -29,7 +28,8 @@ impl Growth {
     }
 
     /// Whether a replica more has a place. `counts`: the replicas in each domain, by compared dimension.
-    pub fn admits(&self, counts: &[Vec<u32>], cells: &Cells, choice: &Choice, budget: &Budget) -> bool {
+    /// `taken`: cells of the search, each with its number of new replicas.
+    pub fn admits(&self, counts: &[Vec<u32>], cells: &Cells, taken: &[(u32, u32)], budget: &Budget) -> bool {
         let dimensions = self.next.dimensions.iter().zip(counts);
         let receivers: Vec<Vec<bool>> = dimensions
             .map(|(dimension, counts)| {
@@ -43,10 +43,9 @@ impl Growth {
         };
         let mut open = self.cells().filter(|&cell| !budget.count_list(1) && is_open(cell));
         open.any(|cell| {
-            let here = choice
-                .taken
+            let here = taken
                 .iter()
-                .filter(|(taken, _)| self.is_same(cells, *taken, cell));
+                .filter(|(of_search, _)| self.is_same(cells, *of_search, cell));
             self.free[cell as usize] > here.map(|(_, number)| number).sum()
         })
     }
@@ -62,28 +61,20 @@ impl Growth {
         all.all(|at| cells.leaf(of_search as usize, at) == self.index.leaf(cell, at))
     }
 
-    /// A part of the search that leaves a place in a cell.
-    pub fn part(&self, cells: &Cells, cell: u32) -> Part {
-        let mut part = Part {
-            room_in: Some(cell),
-            ..Part::default()
-        };
-        let same = (0..cells.len() as u32).find(|&of_search| self.is_same(cells, of_search, cell));
-        if let Some(same) = same {
-            let slots = cells.slots(same as usize).len() as u32;
-            let most = slots.min(self.free[cell as usize] - 1);
-            part.cells.insert(same, Range::of(0, most));
-        }
-        part
+    /// The bounds of new replicas in the cell of the search that is in the same domains, so that a place is left.
+    pub fn range(&self, cells: &Cells, cell: u32) -> Option<(u32, Range)> {
+        let same = (0..cells.len() as u32).find(|&of_search| self.is_same(cells, of_search, cell))?;
+        let slots = cells.slots(same as usize).len() as u32;
+        Some((same, Range::of(0, slots.min(self.free[cell as usize] - 1))))
     }
 
     /// Limits the bounds of a dimension, so that a replica more in a cell keeps the bounds for one more. `None` if no
-    /// counts keep both.
+    /// counts keep both. `direct`, `new` and `splits` are those of [`bounds()`].
     pub fn limit(
         &self,
         bounds_now: &mut Bounds,
         (at, cell): (usize, u32),
-        relaxation: &Relaxation,
+        (direct, new): (&[u32], u32),
         splits: &[Split],
     ) -> Option<()> {
         let dimension = &self.next.dimensions[at];
@@ -98,7 +89,7 @@ impl Growth {
             }
         });
         let splits: Vec<Split> = splits.collect();
-        let next = bounds(dimension, &relaxation.direct[at], relaxation.new + 1, &splits)?;
+        let next = bounds(dimension, direct, new + 1, &splits)?;
         for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
             let (now, next) = (
                 &mut bounds_now.domains[domain as usize].hard,
