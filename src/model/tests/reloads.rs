@@ -177,6 +177,10 @@ async fn a_fence_changes_nothing_and_is_no_gap() {
 #[actix_web::test]
 async fn a_reload_that_became_obsolete_is_given_up_after_its_statement() {
     let (f, mut a, _) = two_processes().await;
+    let before = f.model.statements();
+    dialect::ignores_case(&mut a.conn).unwrap();
+    // The collations of the columns, which are read last.
+    let collations = f.model.statements() - before;
     let mut statements = |wanted: u32| {
         let before = f.model.statements();
         let checked = Cell::new(0);
@@ -193,7 +197,7 @@ async fn a_reload_that_became_obsolete_is_given_up_after_its_statement() {
     let (whole, all) = statements(u32::MAX);
     let (given_up, few) = (statements(0), statements(2));
     assert!(whole && !given_up.0 && !few.0);
-    assert_eq!((all - given_up.1, all - few.1), (6, 4));
+    assert_eq!((all - given_up.1, all - few.1), (6 + collations, 4 + collations));
 }
 
 #[actix_web::test]
