@@ -16,6 +16,7 @@ mod service;
 use crate::version::Version;
 
 pub use crate::wire::claims::write_text as write_claim_answer;
+pub use crate::wire::workloads::read_stored as read_workload_spec;
 pub use http::body::BodyMemory;
 pub use http::connections::spare_connections;
 pub use http::cors::Cors;

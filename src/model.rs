@@ -1,15 +1,16 @@
 //! The state that placet keeps, and its rules: one file for each noun of the API, with the noun's SQL. The model knows
-//! neither versions nor JSON of the API.
+//! neither versions nor JSON of the API. The calls of a noun are functions of its module, whose first argument is the
+//! [`Model`] or a [`Reader`].
 
 pub mod aggregates;
 pub mod allocations;
 pub mod batch;
 pub mod census;
 pub mod claims;
-mod comparisons;
+pub mod comparisons;
 mod database_state;
 pub mod domains;
-mod granted;
+pub mod granted;
 pub mod inventories;
 mod judging;
 pub mod limits;

@@ -25,6 +25,7 @@ use super::http::headers::{request_id_header, text as header_text};
 use super::http::statistics::HttpStatistics;
 use super::readiness::Readiness;
 use super::service::Service;
+use crate::model::statistics;
 use crate::statistics::Counter;
 
 pub const PATH: &str = "/metrics";
@@ -127,7 +128,7 @@ fn page(metrics: &Metrics, service: Option<&Service>) -> String {
     process::write(&mut page, &metrics.process);
     service::write_http(&mut page, &metrics.http);
     if let Some(service) = service {
-        let numbers = service.model.numbers();
+        let numbers = statistics::read(&service.model);
         service::write_pools(&mut page, service.model.pools());
         service::write_model(&mut page, &numbers);
         census::write(&mut page, &numbers.census);

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::service::Service;
 use crate::auth::keystone::{Keystone, KeystoneState};
+use crate::model::DatabaseState;
 use crate::model::statistics::WriteRefusal;
 
 /// Why some requests fail while others are answered.
@@ -76,13 +77,13 @@ struct Observed {
 impl Readiness {
     /// The readiness of a service that has loaded.
     pub fn of(service: &Service) -> Readiness {
-        let (model, settings) = (&service.model, &service.settings);
+        let (database, settings) = (DatabaseState::of(&service.model), &service.settings);
         Readiness::judge(Observed {
-            silence: model.database_state().silence(),
+            silence: database.silence(),
             limit: settings.ready_timeout,
-            invalid: model.invalid_time(),
-            has_stale_reads: model.has_stale_reads(settings.stale_reads),
-            write_refusal: model.write_refusal(),
+            invalid: database.invalid_time(),
+            has_stale_reads: database.has_stale_reads(settings.stale_reads),
+            write_refusal: database.write_refusal(),
             keystone: service.auth.keystone().map(Keystone::state),
         })
     }

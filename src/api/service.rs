@@ -13,7 +13,6 @@ use crate::model::census::Census;
 use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt, SharedOrder};
-use crate::wire::workloads::read_stored;
 
 /// The state that all workers share.
 pub struct Service {
@@ -98,13 +97,13 @@ impl HttpSettings {
     /// # Errors
     /// If the process has no file descriptors left.
     pub fn pending_workloads(&self, model: Model) -> std::io::Result<PendingWorkloads> {
-        PendingWorkloads::new(model, read_stored, self.workload_search())
+        PendingWorkloads::new(model, self.workload_search())
     }
 
     /// # Errors
     /// If the process has no file descriptors left.
     pub fn census(&self, model: Model) -> std::io::Result<Census> {
-        Census::new(model, read_stored, self.workload_search())
+        Census::new(model, self.workload_search())
     }
 
     /// A search for the places of workloads: over all hosts.

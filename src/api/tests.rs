@@ -40,6 +40,7 @@ use crate::policy::{self, PolicyFile};
 use crate::pools::Pools;
 use crate::search;
 use crate::wire::claims::write_text;
+use crate::wire::workloads::read_stored;
 
 /// A service with a database of its own, without a network.
 pub struct TestServer {
@@ -130,6 +131,7 @@ impl TestServer {
             strict_step_size: false,
             incomplete_owner: owner,
             write_answer: write_text,
+            read_spec: read_stored,
         };
         let lock = if shared {
             None

@@ -13,7 +13,7 @@ use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationSt
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, ReadReplica, SetupError};
 use crate::model::allocations::Owner;
-use crate::model::{Model, Rules, Running};
+use crate::model::{DatabaseState, Model, Rules, Running};
 use crate::policy::live::LivePolicy;
 use crate::pools::Pools;
 use crate::search;
@@ -192,7 +192,7 @@ fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -
         tasks::comparison::start(model.clone(), Duration::from_secs(options.comparison_interval))?,
         tasks::pending::start(workloads, Duration::from_secs(options.pending_interval))?,
         tasks::census::start(census, Duration::from_secs(options.census_interval))?,
-        tasks::database_watch::start(model.database_state(), settings.ready_timeout)?,
+        tasks::database_watch::start(DatabaseState::of(model), settings.ready_timeout)?,
     ])
 }
 
@@ -237,6 +237,7 @@ fn rules(options: &Options) -> Rules {
             user: options.placement.incomplete_consumer_user_id.clone(),
         },
         write_answer: api::write_claim_answer,
+        read_spec: api::read_workload_spec,
     }
 }
 

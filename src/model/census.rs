@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 use super::Model;
-use super::judging::{AT_ONCE, JudgeJob, JudgedPage, Keep};
+use super::judging::{AT_ONCE, JudgedPage, Keep, judge_page};
 use super::pages::PAGE_TIME;
-use super::workloads::{Level, Page, ReadSpec, Report, StoredWorkload, Violation, ended_by, placed_and_pending};
+use super::workloads::{Level, Page, Report, StoredWorkload, Violation, placed_and_pending};
 use crate::error::{ReasonCode, Result};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
@@ -100,7 +100,6 @@ impl Figures {
 /// Counts, for a thread of its own. The thread waits for the database, and for the pool in which workloads are judged.
 pub struct Census {
     model: Model,
-    read: ReadSpec,
     settings: SearchSettings,
     runtime: Runtime,
     stop: Interrupt,
@@ -109,10 +108,9 @@ pub struct Census {
 impl Census {
     /// # Errors
     /// If the process has no file descriptors left.
-    pub fn new(model: Model, read: ReadSpec, settings: SearchSettings) -> std::io::Result<Census> {
+    pub fn new(model: Model, settings: SearchSettings) -> std::io::Result<Census> {
         Ok(Census {
             model,
-            read,
             settings,
             runtime: Builder::new_current_thread().enable_time().build()?,
             stop: Interrupt::default(),
@@ -141,9 +139,8 @@ impl Census {
     /// database.
     pub fn count(&self) -> Result<()> {
         let began = Instant::now();
-        let figures = self
-            .runtime
-            .block_on(self.model.census(self.read, &self.settings, &self.stop))?;
+        let figures = figures(&self.model, &self.settings, &self.stop);
+        let figures = self.runtime.block_on(figures)?;
         let last = LastCensus {
             figures,
             ended: Instant::now(),
@@ -154,41 +151,29 @@ impl Census {
     }
 }
 
-impl Model {
-    /// The numbers of all workloads.
-    ///
-    /// # Errors
-    /// As of [`Census::count`].
-    pub(in crate::model) async fn census(
-        &self,
-        read: ReadSpec,
-        settings: &SearchSettings,
-        stop: &Interrupt,
-    ) -> Result<Figures> {
-        let caller = CallerKey::of_address(None);
-        let search = async |job: JudgeJob<Count>| {
-            let interrupt = ended_by([stop], self.writer_deadline());
-            self.pools.searches.start(&caller, move || job.run(&interrupt)).await
+/// The numbers of all workloads.
+///
+/// # Errors
+/// As of [`Census::count`].
+pub(in crate::model) async fn figures(model: &Model, settings: &SearchSettings, stop: &Interrupt) -> Result<Figures> {
+    let (caller, reader) = (CallerKey::of_address(None), model.reader(false));
+    let (mut figures, mut after) = (Figures::default(), None);
+    loop {
+        let page = JudgedPage {
+            rows: Page {
+                after,
+                limit: AT_ONCE,
+                ..Page::default()
+            },
+            named: None,
+            time: PAGE_TIME,
         };
-        let (mut figures, mut after) = (Figures::default(), None);
-        loop {
-            let page = JudgedPage {
-                rows: Page {
-                    after,
-                    limit: AT_ONCE,
-                    ..Page::default()
-                },
-                named: None,
-                time: PAGE_TIME,
-            };
-            let reader = || self.reader(false);
-            let judged = self.judge_page(reader, page, Count, (read, settings, &caller), &search);
-            let (counted, next) = judged.await?;
-            counted.into_iter().for_each(|counted| figures.add(counted));
-            after = next;
-            if after.is_none() {
-                return Ok(figures);
-            }
+        let judged = judge_page(model, &reader, page, Count, (settings, &caller, Some(stop)));
+        let (counted, next) = judged.await?;
+        counted.into_iter().for_each(|counted| figures.add(counted));
+        after = next;
+        if after.is_none() {
+            return Ok(figures);
         }
     }
 }

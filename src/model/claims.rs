@@ -20,8 +20,9 @@ use super::snapshot::stamp::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
 pub use in_batch::{PlaceInBatch, PlacedInBatch};
+pub use place::place;
 #[cfg(test)]
-pub(super) use place::LOSSES_MAX;
+pub(super) use place::{LOSSES_MAX, place_with};
 pub(super) use place::{agrees, losses_max};
 pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{Plan, PlanJob, Planned};

@@ -1,22 +1,36 @@
 //! Whether the database answers this process and accepts writes, and whether searches need the database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::Model;
 use super::snapshot::follower::Follower;
-use crate::db::Database;
+use super::snapshot::store::SnapshotStore;
 use crate::db::writer::write_state::WriteRefusal;
+use crate::db::{Database, WriterStatistics};
 use crate::error::Result;
-use crate::model::Model;
 
 /// Shows whether the database answers. Clones show the same.
 #[derive(Clone)]
 pub struct DatabaseState {
-    pub(super) database: Database,
+    database: Database,
+    store: Arc<SnapshotStore>,
     /// `None` on SQLite, where reads need no server.
-    pub(super) follower: Option<Follower>,
+    follower: Option<Follower>,
+    writer: Arc<WriterStatistics>,
 }
 
 impl DatabaseState {
+    /// The state of the model's database. Outlives the model.
+    pub fn of(model: &Model) -> DatabaseState {
+        DatabaseState {
+            database: model.database.clone(),
+            store: Arc::clone(&model.store),
+            follower: (!model.exclusive).then(|| model.follower.clone()),
+            writer: Arc::clone(model.writer.statistics()),
+        }
+    }
+
     /// The time since the database last answered a statement of this process, while the process ran.
     pub fn silence(&self) -> Duration {
         self.database.silence()
@@ -36,20 +50,10 @@ impl DatabaseState {
             _ => probed,
         }
     }
-}
-
-impl Model {
-    /// Shows whether the database answers this process. Outlives the model.
-    pub fn database_state(&self) -> DatabaseState {
-        DatabaseState {
-            database: self.database.clone(),
-            follower: (!self.exclusive).then(|| self.follower.clone()),
-        }
-    }
 
     /// Why the database refuses writes; `None` if it accepts them, as far as this process knows.
     pub fn write_refusal(&self) -> Option<WriteRefusal> {
-        self.writer.statistics().writes.refusal()
+        self.writer.writes.refusal()
     }
 
     /// How long the snapshot has been invalid. Searches wait for a reload, or use the last valid snapshot.
@@ -59,6 +63,7 @@ impl Model {
 
     /// Whether searches are answered from a snapshot of at most `max_age` while the database does not answer.
     pub fn has_stale_reads(&self, max_age: Duration) -> bool {
-        !self.exclusive && !max_age.is_zero() && self.age() <= max_age
+        let age = self.follower.as_ref().map(Follower::age);
+        age.is_some_and(|age| !max_age.is_zero() && age <= max_age)
     }
 }

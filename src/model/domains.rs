@@ -56,28 +56,28 @@ pub struct Page {
 /// The domains of a page, by path, and the path after which the next page begins.
 pub type PageOfDomains = (Vec<DomainReport>, Option<String>);
 
-impl Model {
-    /// # Errors
-    /// Of the database. [`crate::error::Error::Busy`] if too many searches wait.
-    pub async fn domains(&self, page: Page, caller: &CallerKey) -> Result<PageOfDomains> {
-        let search = move |snapshot: &Snapshot, interrupt: &Interrupt| page_of(snapshot, &page, interrupt);
-        self.search_hosts(caller, search).await
-    }
+/// The domains of a page.
+///
+/// # Errors
+/// Of the database. [`crate::error::Error::Busy`] if too many searches wait.
+pub async fn list(model: &Model, page: Page, caller: &CallerKey) -> Result<PageOfDomains> {
+    let search = move |snapshot: &Snapshot, interrupt: &Interrupt| page_of(snapshot, &page, interrupt);
+    search_hosts(model, caller, search).await
+}
 
-    /// Searches all hosts of a snapshot that shows every commit acknowledged before.
-    pub(super) async fn search_hosts<T: Send + 'static>(
-        &self,
-        caller: &CallerKey,
-        search: impl Fn(&Snapshot, &Interrupt) -> Result<T> + Send + Sync + 'static,
-    ) -> Result<T> {
-        let snapshot = self.snapshot().await?;
-        let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
-        let search = move |interrupt: &Interrupt| search(&snapshot, interrupt);
-        if is_large {
-            return self.pools.long_search(caller, search).await;
-        }
-        self.pools.search(caller, search).await
+/// Searches all hosts of a snapshot that shows every commit acknowledged before.
+pub(super) async fn search_hosts<T: Send + 'static>(
+    model: &Model,
+    caller: &CallerKey,
+    search: impl Fn(&Snapshot, &Interrupt) -> Result<T> + Send + Sync + 'static,
+) -> Result<T> {
+    let snapshot = model.snapshot().await?;
+    let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
+    let search = move |interrupt: &Interrupt| search(&snapshot, interrupt);
+    if is_large {
+        return model.pools.long_search(caller, search).await;
     }
+    model.pools.search(caller, search).await
 }
 
 /// The hosts of a domain.

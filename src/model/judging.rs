@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
-use super::workloads::{self, ReadSpec, Report, Spec, StoredPage, StoredWorkload, judge, read_spec, until, whole};
+use super::workloads::{self, Report, Spec, StoredPage, StoredWorkload, ended_by, judge, newest_for, until, whole};
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
 use crate::pools::CallerKey;
@@ -62,7 +62,7 @@ pub struct JudgeJob<K: Keep> {
     /// When the time of the page is over.
     end: BootInstant,
     /// The number of bytes that the page may still get.
-    pub(in crate::model) room: usize,
+    room: usize,
 }
 
 /// The result of a job.
@@ -118,85 +118,99 @@ impl<K: Keep> JudgeJob<K> {
     }
 }
 
-impl Model {
-    /// The kept parts of the workloads of a page, and the uuid of the workload after which the next page begins.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] if judging takes longer than a command may. Errors of the database.
-    pub(in crate::model) async fn judge_page<K: Keep>(
-        &self,
-        reader: impl Fn() -> Reader,
-        page: JudgedPage,
-        keep: K,
-        (read, settings, caller): (ReadSpec, &SearchSettings, &CallerKey),
-        search: impl AsyncFn(JudgeJob<K>) -> Result<Judged<K::Kept>>,
-    ) -> Result<(Vec<K::Kept>, Option<String>)> {
-        let JudgedPage { rows, named, time } = page;
-        let (end, deadline) = (BootInstant::now() + time, self.writer_deadline());
-        let (mut found, mut count, mut left): (Vec<K::Kept>, usize, usize) = (Vec::new(), 0, rows.limit);
-        let mut room = PAGE_BYTES;
-        let mut after = rows.after.clone();
-        while left > 0 && count < VIOLATIONS_MAX && room > 0 {
-            let limit = left.min(AT_ONCE);
-            let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
-            let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
-            let rows = workloads::Page {
-                uuids,
-                after: after.clone(),
-                limit,
-                ..rows.clone()
-            };
-            let found_rows = reader().read(move |conn| workloads::list_stored(conn, &rows)).await?;
-            let next = found_rows.next.clone();
-            left = left.saturating_sub(limit);
-            if !found_rows.workloads.is_empty() {
-                let job = self.judge_job(found_rows, (read, caller), (&keep, settings), (end, room));
-                let job = job.await?;
-                let judged = until(deadline, search(job)).await?;
-                count += judged.kept.iter().map(K::violations).sum::<usize>();
-                room = room.saturating_sub(judged.kept.iter().map(K::bytes).sum());
-                found.extend(judged.kept);
-                if judged.ended_after.is_some() {
-                    return Ok((found, judged.ended_after));
-                }
-            }
-            after = next.or(last_named.filter(|_| has_more_named));
-            if after.is_none() || BootInstant::now() >= end {
-                break;
+/// The kept parts of the workloads of a page, and the uuid of the workload after which the next page begins. If no
+/// request waits for the page, `stop` ends the search.
+///
+/// # Errors
+/// [`Error::Busy`] if judging takes longer than a command may. Errors of the database.
+pub async fn judge_page<K: Keep>(
+    model: &Model,
+    reader: &Reader,
+    page: JudgedPage,
+    keep: K,
+    (settings, caller, stop): (&SearchSettings, &CallerKey, Option<&Interrupt>),
+) -> Result<(Vec<K::Kept>, Option<String>)> {
+    let JudgedPage { rows, named, time } = page;
+    let (end, deadline) = (BootInstant::now() + time, model.writer_deadline());
+    let (mut found, mut count, mut left): (Vec<K::Kept>, usize, usize) = (Vec::new(), 0, rows.limit);
+    let mut room = PAGE_BYTES;
+    let mut after = rows.after.clone();
+    while left > 0 && count < VIOLATIONS_MAX && room > 0 {
+        let limit = left.min(AT_ONCE);
+        let (uuids, has_more_named) = next_named(named.as_ref(), after.as_deref(), limit);
+        let last_named = uuids.as_ref().and_then(|uuids| uuids.last().cloned());
+        let rows = workloads::Page {
+            uuids,
+            after: after.clone(),
+            limit,
+            ..rows.clone()
+        };
+        let read = move |conn: &mut _| workloads::list_stored(conn, &rows);
+        let found_rows = reader.clone().read(read).await?;
+        let next = found_rows.next.clone();
+        left = left.saturating_sub(limit);
+        if !found_rows.workloads.is_empty() {
+            let job = judge_job(model, found_rows, keep.clone(), (settings, caller), (end, room)).await?;
+            let judged = until(deadline, search(model, job, (caller, stop), deadline)).await?;
+            count += judged.kept.iter().map(K::violations).sum::<usize>();
+            room = room.saturating_sub(judged.kept.iter().map(K::bytes).sum());
+            found.extend(judged.kept);
+            if judged.ended_after.is_some() {
+                return Ok((found, judged.ended_after));
             }
         }
-        Ok((found, after))
+        after = next.or(last_named.filter(|_| has_more_named));
+        if after.is_none() || BootInstant::now() >= end {
+            break;
+        }
     }
+    Ok((found, after))
+}
 
-    async fn judge_job<K: Keep>(
-        &self,
-        page: StoredPage,
-        (read, caller): (ReadSpec, &CallerKey),
-        (keep, settings): (&K, &SearchSettings),
-        (end, room): (BootInstant, usize),
-    ) -> Result<JudgeJob<K>> {
-        let StoredPage { workloads, others, .. } = page;
-        let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
-        let read = move || {
-            let specs = workloads.into_iter().map(|stored| {
-                let spec = read_spec(&stored.row, read);
-                (stored, spec)
-            });
-            Ok(specs.collect::<Vec<_>>())
-        };
-        let workloads = self.pools.read(caller, length, read).await?;
-        let specs = workloads.iter().filter_map(|(_, spec)| spec.as_ref().ok());
-        let snapshot = self.newest_for(specs.flat_map(|spec| &spec.roles)).await?;
-        Ok(JudgeJob {
-            snapshot,
-            workloads: Arc::new(workloads),
-            others: Arc::new(others),
-            keep: keep.clone(),
-            settings: settings.clone(),
-            end,
-            room,
-        })
-    }
+/// Runs a job for the request of the caller, or for a background task.
+async fn search<K: Keep>(
+    model: &Model,
+    job: JudgeJob<K>,
+    (caller, stop): (&CallerKey, Option<&Interrupt>),
+    deadline: BootInstant,
+) -> Result<Judged<K::Kept>> {
+    let Some(stop) = stop else {
+        return model.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+    };
+    let interrupt = ended_by([stop], deadline);
+    model.pools.searches.start(caller, move || job.run(&interrupt)).await
+}
+
+/// The job of judging these workloads until `end`, or until the kept parts have `room` bytes.
+pub async fn judge_job<K: Keep>(
+    model: &Model,
+    page: StoredPage,
+    keep: K,
+    (settings, caller): (&SearchSettings, &CallerKey),
+    (end, room): (BootInstant, usize),
+) -> Result<JudgeJob<K>> {
+    let StoredPage { workloads, others, .. } = page;
+    let length = workloads.iter().map(|stored| stored.row.body.len()).sum();
+    let read_spec = model.read_spec;
+    let read = move || {
+        let specs = workloads.into_iter().map(|stored| {
+            let spec = stored.row.spec(read_spec);
+            (stored, spec)
+        });
+        Ok(specs.collect::<Vec<_>>())
+    };
+    let workloads = model.pools.read(caller, length, read).await?;
+    let specs = workloads.iter().filter_map(|(_, spec)| spec.as_ref().ok());
+    let snapshot = newest_for(model, specs.flat_map(|spec| &spec.roles)).await?;
+    Ok(JudgeJob {
+        snapshot,
+        workloads: Arc::new(workloads),
+        others: Arc::new(others),
+        keep,
+        settings: settings.clone(),
+        end,
+        room,
+    })
 }
 
 /// The first `limit` of the uuids that are greater than `after`, and whether there are more uuids. `None`: all uuids.

@@ -13,7 +13,6 @@ use diesel::prelude::*;
 
 use super::pages;
 use super::reads::reader::Reader;
-use super::workloads::spec::ReadSpec;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, octet_length, placet_descriptions as table, resource_providers as providers};
 use crate::db::{DbConnection, DbResult};
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 pub use body::encode;
-pub use states::{DomainState, SetStates};
+pub use states::{DomainState, SetStates, set_states};
 
 /// The standard trait that Nova's request filter forbids on the root provider of a host.
 pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";
@@ -57,8 +56,6 @@ pub struct DescribeAll {
     pub is_list: bool,
     /// Whether domains may change on which rules of placed replicas depend.
     pub is_forced: bool,
-    /// Reads the specs of workloads with placed replicas.
-    pub read: ReadSpec,
 }
 
 /// This many properties and domains of a description take as long as one row of a different table.

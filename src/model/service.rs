@@ -1,4 +1,5 @@
-//! The interface of the model for the layers above: reads, searches and commands.
+//! The model of one process: readers, snapshots for searches, and commands. The calls of a noun are functions of the
+//! noun's module.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use super::snapshot::stamp::Stamp;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
 use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
+use super::workloads::spec::ReadSpec;
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
@@ -55,6 +57,8 @@ pub struct Model {
     /// How long a read waits for the database.
     pub(super) timeout: Duration,
     pub(super) pools: Arc<Pools>,
+    /// Reads the spec of a stored workload.
+    pub(super) read_spec: ReadSpec,
 }
 
 /// The snapshot for a search.
@@ -80,7 +84,8 @@ impl Model {
     ) -> std::result::Result<(Model, Running), SetupError> {
         standard::sync(&mut database.connect()?)?;
         let exclusive = lock.is_some();
-        let (follower_database, timeout, checked_rules) = (database.clone(), settings.commit_timeout, rules.clone());
+        let (follower_database, timeout) = (database.clone(), settings.commit_timeout);
+        let (checked_rules, read_spec) = (rules.clone(), rules.read_spec);
         let (writer, (store, follower, compares_exactly), thread) =
             writer::start(database.clone(), settings, move |conn| {
                 let compares_exactly = dialect::compares_exactly(conn);
@@ -122,6 +127,7 @@ impl Model {
             provider_reads: provider_reads.map(Arc::new),
             timeout,
             pools,
+            read_spec,
         };
         Ok((model, running))
     }

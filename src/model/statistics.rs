@@ -4,7 +4,7 @@ mod claims;
 mod numbers;
 
 pub use claims::{ClaimStatistics, ClaimedConsumers};
-pub use numbers::{ConsumerCount, ModelNumbers};
+pub use numbers::{ConsumerCount, ModelNumbers, read};
 
 pub use crate::db::writer::write_state::WriteRefusal;
 pub use crate::db::{PoolState, WriterStatistics};

@@ -55,6 +55,7 @@ use diesel::sql_types::{BigInt, Text};
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner, Takeover};
 use super::batch::command::Answer;
 use super::batch::refusals::Verification;
+use super::comparisons;
 use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running};
@@ -83,6 +84,7 @@ fn rules() -> Rules {
             user: "no-user".into(),
         },
         write_answer: repeats::write,
+        read_spec: workloads::read,
     }
 }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 
-use super::judging::{self, Judged, JudgedPage, Keep};
+use super::judging::{JudgedPage, Keep, judge_page};
 use super::reads::reader::Reader;
-use super::workloads::{self, Level, ReadSpec, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
+use super::workloads::{self, Level, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
 use super::{Model, providers};
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers;
@@ -51,9 +51,6 @@ pub struct Violated {
     pub row: WorkloadRow,
     pub violations: Vec<Violation>,
 }
-
-/// Workloads whose violations are searched.
-pub type JudgeJob = judging::JudgeJob<Filter>;
 
 impl Keep for Filter {
     type Kept = Violated;
@@ -111,55 +108,37 @@ impl Filter {
     }
 }
 
-impl Model {
-    /// The violations of a page, and the uuid of the workload after which the next page begins.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Busy`] if judging takes longer than a command may. Errors of the search.
-    pub async fn violations(
-        &self,
-        reader: impl Fn() -> Reader,
-        page: Page,
-        read: ReadSpec,
-        settings: &SearchSettings,
-        caller: &CallerKey,
-    ) -> Result<(Vec<Violated>, Option<String>)> {
-        let search = async |job: JudgeJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.violations_with(reader, page, read, (settings, caller), search)
-            .await
-    }
-
-    /// As [`Self::violations`], with a search of the caller.
-    pub(in crate::model) async fn violations_with(
-        &self,
-        reader: impl Fn() -> Reader,
-        page: Page,
-        read: ReadSpec,
-        (settings, caller): (&SearchSettings, &CallerKey),
-        search: impl AsyncFn(JudgeJob) -> Result<Judged<Violated>>,
-    ) -> Result<(Vec<Violated>, Option<String>)> {
-        let named = named(&reader, &page.filter).await?;
-        let judged = JudgedPage {
-            rows: workloads::Page {
-                project: page.project,
-                after: page.after,
-                limit: page.limit,
-                ..workloads::Page::default()
-            },
-            named,
-            time: page.time,
-        };
-        self.judge_page(reader, judged, page.filter, (read, settings, caller), search)
-            .await
-    }
+/// The violations of a page, and the uuid of the workload after which the next page begins.
+///
+/// # Errors
+/// [`crate::error::Error::Busy`] if judging takes longer than a command may. Errors of the search.
+pub async fn list(
+    model: &Model,
+    reader: &Reader,
+    page: Page,
+    settings: &SearchSettings,
+    caller: &CallerKey,
+) -> Result<(Vec<Violated>, Option<String>)> {
+    let named = named(reader, &page.filter).await?;
+    let judged = JudgedPage {
+        rows: workloads::Page {
+            project: page.project,
+            after: page.after,
+            limit: page.limit,
+            ..workloads::Page::default()
+        },
+        named,
+        time: page.time,
+    };
+    judge_page(model, reader, judged, page.filter, (settings, caller, None)).await
 }
 
 /// The uuids of the workloads that pass the filter; `None`: all workloads.
-async fn named(reader: &impl Fn() -> Reader, filter: &Filter) -> Result<Option<BTreeSet<String>>> {
+async fn named(reader: &Reader, filter: &Filter) -> Result<Option<BTreeSet<String>>> {
     let Some(provider) = filter.provider.clone() else {
         return Ok(filter.workload.clone().map(|workload| BTreeSet::from([workload])));
     };
-    let mut found = reader().read(move |conn| on_trees_of(conn, &provider)).await?;
+    let mut found = reader.clone().read(move |conn| on_trees_of(conn, &provider)).await?;
     found.retain(|uuid| filter.workload.as_ref().is_none_or(|workload| workload == uuid));
     Ok(Some(found))
 }

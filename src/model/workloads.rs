@@ -38,23 +38,27 @@ use std::sync::Arc;
 
 use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
+use crate::error::{Error, Result};
 pub use crate::placing::{AffinityKind, Level, Mode};
 pub use found::Found;
 pub use ids::natural_order;
 pub use in_batch::{PutInBatch, SetInBatch};
-pub use listing::Listed;
+pub use listing::{Listed, list};
 pub use pending::PendingWorkloads;
+#[cfg(test)]
+pub(super) use pending::{pending_workloads, place_pending};
 pub use plan::PlanJob;
 pub use planned::Planned;
-pub use put::read_spec;
+pub(super) use put::newest_for;
+pub use put::{delete, put, report};
 #[cfg(test)]
-pub use report::ReportJob;
+pub(super) use put::{put_with, report_job};
 pub use report::{Report, ShownReplica, SpreadReport, Violation, judge};
 pub use rows::{
-    Neighbourhood, Page, StoredPage, StoredWorkload, fetch_with_neighbours, list_stored, named, neighbour_rows,
+    Neighbourhood, Page, StoredPage, StoredWorkload, fetch, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,
 };
-pub use spec::{AffinityRule, ReadSpec, Role, Spec, SpecRule, SpreadRule};
+pub use spec::{AffinityRule, Role, Spec, SpecRule, SpreadRule};
 pub use time::{ended_by, too_long, until, whole};
 
 /// `PUT /v1/workloads/{uuid}`.
@@ -71,8 +75,6 @@ pub struct Put {
     pub spec: Spec,
     /// The stored form of the spec.
     pub body: String,
-    /// Reads a spec from a stored body.
-    pub read: ReadSpec,
     /// All ids. `None` if the caller names no ids.
     pub ids: Option<Vec<String>>,
     pub adopted: Vec<Adopted>,
@@ -119,6 +121,18 @@ pub struct WorkloadRow {
     pub body: Arc<str>,
     /// Counts changes of workloads whose rules name this workload, from a random number on: see `Incarnation`.
     pub named: i64,
+}
+
+impl WorkloadRow {
+    /// The spec, in the form that `read` returns.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if this version of placet cannot read the spec.
+    pub fn spec<T>(&self, read: fn(&str) -> Result<T>) -> Result<T> {
+        read(&self.body).map_err(|error| Error::Internal {
+            detail: format!("the body of workload {} cannot be read: {error}", self.uuid),
+        })
+    }
 }
 
 /// Tells a workload from earlier workloads with the same uuid, whose generations began at 1, too.

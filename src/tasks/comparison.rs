@@ -7,6 +7,7 @@ use super::background::{Background, Stopped};
 use super::failures::Failures;
 use super::rounds::Rounds;
 use crate::model::Model;
+use crate::model::comparisons::compare;
 use crate::model::snapshot::comparison::SLICE_PROVIDERS;
 
 /// Starts the thread. `interval` is the duration of one round over all providers; zero disables the comparison.
@@ -25,7 +26,7 @@ pub fn start(model: Model, interval: Duration) -> std::io::Result<Background> {
 fn work(model: &Model, interval: Duration, stopped: &Stopped) {
     let (mut rounds, mut failures) = (Rounds::new(interval), Failures::default());
     while stopped.sleep(rounds.pause(model.provider_count())) {
-        match model.compare(rounds.after, SLICE_PROVIDERS) {
+        match compare(model, rounds.after, SLICE_PROVIDERS) {
             Ok(result) => {
                 failures.end_round();
                 for over in rounds.record(&result) {

@@ -15,7 +15,6 @@ use super::native::{
 };
 use super::output::json;
 use super::uuid;
-use super::workloads::read_stored;
 use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
 use crate::search::ProviderState;
@@ -224,7 +223,6 @@ fn describe_one(provider: &str, parameters: WriteParameters, body: DescribeBody)
         providers: vec![describe(provider.to_owned(), "", body, &mut mistakes)],
         is_list: false,
         is_forced: parameters.force,
-        read: read_stored,
     };
     refuse(mistakes)?;
     Ok((command, parameters.dry_run))
@@ -270,7 +268,6 @@ pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)
         providers,
         is_list: true,
         is_forced: force,
-        read: read_stored,
     };
     Ok((command, dry_run))
 }

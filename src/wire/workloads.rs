@@ -262,7 +262,6 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
         sees_others: defaults.may_change_others,
         generation: body.generation.0,
         body: stored.text(),
-        read: read_stored,
         ids: body.ids.map(|ids| read_ids(ids, spec.count())).transpose()?,
         adopted: adopted(body.adopt)?,
         swaps: swaps(body.swap)?,

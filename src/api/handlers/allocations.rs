@@ -4,6 +4,7 @@ use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::model::allocations::{self, Claim, Release};
+use crate::model::granted;
 use crate::wire::allocations as wire;
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -30,7 +31,7 @@ pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
 }
 
 async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
-    let granted = context.granted(|model| Some(model.granted_by_claim(&claim)));
+    let granted = context.granted(|model| Some(granted::by_claim(model, &claim)));
     context.model().submit(claim).await?;
     Ok(Reply::no_content().granted(granted))
 }

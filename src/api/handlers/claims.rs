@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::claims::{PlaceAnswer, PlaceRequest};
+use crate::model::claims::{self, PlaceAnswer, PlaceRequest};
+use crate::model::granted;
 use crate::policy::rules;
 use crate::search::SearchSettings;
 use crate::wire::claims as wire;
@@ -24,11 +25,11 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
         ..context.settings().shuffled_search()
     };
     let caller = context.caller_key();
-    let placed = context.model().place(request.clone(), &settings, &caller);
+    let placed = claims::place(context.model(), request.clone(), &settings, &caller);
     match context.while_connected(placed).await? {
         PlaceAnswer::Placed(placed) => {
             let (amounts, is_dry_run) = (placed.amounts(), request.is_dry_run);
-            let granted = context.granted(|model| model.granted_by_call(&placed).filter(|_| !is_dry_run));
+            let granted = context.granted(|model| granted::by_call(model, &placed).filter(|_| !is_dry_run));
             let reply = context.write(amounts, move || wire::write(&request, &placed)).await?;
             Ok(reply.granted(granted))
         }

@@ -51,6 +51,6 @@ pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
 pub async fn set_states(mut context: RequestContext) -> Result<Reply> {
     let (query, caller) = (context.query.clone(), context.caller_key());
     let (wanted, is_dry_run) = context.read_body(move |body| wire::read_states(&query, body)).await?;
-    let described = context.model().set_states(wanted, is_dry_run, &caller).await?;
+    let described = providers::set_states(context.model(), wanted, is_dry_run, &caller).await?;
     context.write_long(move || wire::write_list(&described, None)).await
 }

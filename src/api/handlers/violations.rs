@@ -4,19 +4,17 @@ use super::workloads::visible_project;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
+use crate::model::violations;
 use crate::policy::rules;
 use crate::wire::violations as wire;
-use crate::wire::workloads::read_stored;
 
 /// Callers who may not see all projects see their own.
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut page = wire::read_list(&context.query)?;
     page.project = visible_project(&context, &rules::VIOLATIONS_LIST, page.project)?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let reader = || context.reader();
-    let found = context
-        .model()
-        .violations(reader, page, read_stored, &settings, &caller);
+    let reader = context.reader();
+    let found = violations::list(context.model(), &reader, page, &settings, &caller);
     let (found, next) = context.while_connected(found).await?;
     context
         .write_long(move || wire::write_list(&found, next.as_deref()))

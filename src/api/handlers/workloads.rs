@@ -3,6 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::{Error, Result};
+use crate::model::granted;
 use crate::model::workloads::{self, Put, Report};
 use crate::policy::rules::{self, PolicyRule};
 use crate::pools::SMALL_BODY_BYTES;
@@ -13,9 +14,8 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut page = wire::read_list(&context.query)?;
     page.project = visible_project(&context, &rules::WORKLOADS_LIST, page.project)?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let listed = context
-        .model()
-        .list_workloads(|| context.reader(), page, wire::read_stored, &settings, &caller);
+    let reader = context.reader();
+    let listed = workloads::list(context.model(), &reader, page, &settings, &caller);
     let (listed, next) = context.while_connected(listed).await?;
     context
         .write_long(move || wire::write_list(&listed, next.as_deref()))
@@ -29,9 +29,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
     let project = &found.workload.row.project;
     (context.authorize_project(&rules::WORKLOADS_SHOW, project)).map_err(|refusal| hidden(refusal, &uuid))?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let report = context
-        .model()
-        .report_workload(found, wire::read_stored, &settings, &caller);
+    let report = workloads::report(context.model(), found, &settings, &caller);
     let report = context.while_connected(report).await?;
     write(&context, report).await
 }
@@ -48,7 +46,7 @@ pub async fn update(mut context: RequestContext) -> Result<Reply> {
 pub async fn patch(mut context: RequestContext) -> Result<Reply> {
     let defaults = context.defaults(&rules::WORKLOADS_UPDATE_FOR_OTHERS);
     let (uuid, query) = (wire::read_uuid(&context.field("workload_uuid"))?, context.query.clone());
-    let stored = context.model().stored_workload(&uuid).await?;
+    let stored = workloads::fetch(context.current_reader(), uuid.clone()).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
     let request = context
         .read_patch(stored.row.body.len(), move |body| {
@@ -61,9 +59,9 @@ pub async fn patch(mut context: RequestContext) -> Result<Reply> {
 async fn put(context: &RequestContext, request: Put) -> Result<Reply> {
     authorize_owner(context, &request.owner.project)?;
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
-    let report = context.model().put_workload(request, &settings, &caller);
+    let report = workloads::put(context.model(), request, &settings, &caller);
     let report = context.while_connected(report).await?;
-    let granted = context.granted(|model| model.granted_to_workload(&report));
+    let granted = context.granted(|model| granted::to_workload(model, &report));
     Ok(write(context, report).await?.granted(granted))
 }
 
@@ -80,9 +78,9 @@ async fn write(context: &RequestContext, report: Report) -> Result<Reply> {
 pub async fn delete(context: RequestContext) -> Result<Reply> {
     let (generation, how) = wire::read_delete(&context.query)?;
     let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
-    let stored = context.model().stored_workload(&uuid).await?;
+    let stored = workloads::fetch(context.current_reader(), uuid.clone()).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
-    context.model().delete_workload(&uuid, generation, how).await?;
+    workloads::delete(context.model(), &uuid, generation, how).await?;
     Ok(Reply::no_content())
 }
 

@@ -16,6 +16,7 @@ mod workloads;
 use super::state::ConsumerRow;
 use crate::model::allocations::{ConsumerClaim, Owner};
 use crate::model::claims::WriteAnswer;
+use crate::model::workloads::spec::ReadSpec;
 
 /// The rules that hold for each command of this process.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct Rules {
     pub incomplete_owner: Owner,
     /// Writes the answer that is stored for a repetition of a call.
     pub write_answer: WriteAnswer,
+    /// Reads the spec of a stored workload.
+    pub read_spec: ReadSpec,
 }
 
 impl Rules {

@@ -3,7 +3,7 @@
 //! Naively, a scheduler whose connection broke cannot know whether the call was carried out. So a call may have an id.
 //! If the call claims anything, the transaction of the claim stores the answer under the id. A repetition of the call,
 //! at any process, gets this answer:
-//! - [`Model::place`](crate::model::Model::place) looks for the answer before the search, and again before a refusal;
+//! - [`super::place()`] looks for the answer before the search, and again before a refusal;
 //! - the batch looks for the answer if the call was carried out since then: the batch finds the consumers, or the id.
 //!
 //! A refusal is not stored: a repetition is decided as a new call. So is a dry run, which stores nothing and is
@@ -20,8 +20,8 @@ use crate::db::schema::placet_claims;
 use crate::db::statements::claims as statements;
 use crate::db::{DbConnection, DbResult};
 use crate::error::{Error, Result};
-use crate::model::Model;
 use crate::model::batch::entry::{Entries, changed};
+use crate::model::reads::reader::Reader;
 use crate::mutants::{self, Mutant};
 
 /// The id of a call, within a project.
@@ -67,20 +67,17 @@ impl StoredAnswer {
     }
 }
 
-impl Model {
-    /// The stored answer, if the call was carried out before.
-    ///
-    /// # Errors
-    /// [`Error::IdReused`].
-    pub(super) async fn stored_answer(&self, call: Option<&RepeatableCall>) -> Result<Option<String>> {
-        let Some(call) = call else {
-            return Ok(None);
-        };
-        let id = call.id.clone();
-        let reader = self.reader(false);
-        let stored = reader.ask(move |conn| Ok(read(conn, &[&id])?.remove(&id))).await?;
-        stored.map(|stored| stored.repeated(call)).transpose()
-    }
+/// The stored answer, if the call was carried out before.
+///
+/// # Errors
+/// [`Error::IdReused`].
+pub(super) async fn stored_answer(reader: Reader, call: Option<&RepeatableCall>) -> Result<Option<String>> {
+    let Some(call) = call else {
+        return Ok(None);
+    };
+    let id = call.id.clone();
+    let stored = reader.ask(move |conn| Ok(read(conn, &[&id])?.remove(&id))).await?;
+    stored.map(|stored| stored.repeated(call)).transpose()
 }
 
 /// The stored answers to these calls.

@@ -24,6 +24,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::in_batch::PlaceInBatch;
+use super::memory::stored_answer;
 use super::plan::too_long;
 use super::preparation::prepare;
 use super::{
@@ -33,6 +34,7 @@ use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
 use crate::model::batch::batch_rows::needs;
+use crate::model::comparisons::compare_before_refusal;
 use crate::model::snapshot::reload::row_without_time;
 use crate::model::snapshot::store::SnapshotStore;
 use crate::mutants::{self, Mutant};
@@ -52,61 +54,59 @@ pub fn losses_max() -> u32 {
     }
 }
 
-impl Model {
-    /// Places the consumers of a call.
-    ///
-    /// # Errors
-    /// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
-    /// - [`Error::IdReused`] if the id belongs to a different call.
-    /// - [`Error::Busy`] if the call does not end within `commit_timeout`. Errors of the search.
-    pub async fn place(
-        &self,
-        request: PlaceRequest,
-        settings: &SearchSettings,
-        caller: &CallerKey,
-    ) -> Result<PlaceAnswer> {
-        let search = async |job: PlanJob| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.place_with(request, (settings, caller), search).await
-    }
+/// Places the consumers of a call.
+///
+/// # Errors
+/// - [`Error::ClaimRefused`] if the call is atomic and a consumer gets no place.
+/// - [`Error::IdReused`] if the id belongs to a different call.
+/// - [`Error::Busy`] if the call does not end within `commit_timeout`. Errors of the search.
+pub async fn place(
+    model: &Model,
+    request: PlaceRequest,
+    settings: &SearchSettings,
+    caller: &CallerKey,
+) -> Result<PlaceAnswer> {
+    let search = async |job: PlanJob| model.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+    place_with(model, request, (settings, caller), search).await
+}
 
-    /// As [`Self::place`], with a search of the caller.
-    pub(in crate::model) async fn place_with(
-        &self,
-        mut request: PlaceRequest,
-        (settings, caller): (&SearchSettings, &CallerKey),
-        search: impl AsyncFn(PlanJob) -> Result<Plan>,
-    ) -> Result<PlaceAnswer> {
-        if let Some(answer) = self.stored_answer(request.remembered()).await? {
-            return Ok(PlaceAnswer::Repeated(answer));
-        }
-        if !self.compares_exactly {
-            request.spell_as(&self.store.newest());
-        }
-        let request = Arc::new(request);
-        let answer = place(self, &request, (settings, caller), search).await;
-        let answer = self.unless_repeated(&request, answer).await;
-        self.claim_statistics.note_call(&request, &answer);
-        answer
+/// As [`place`]. `search` runs each plan.
+pub async fn place_with(
+    model: &Model,
+    mut request: PlaceRequest,
+    (settings, caller): (&SearchSettings, &CallerKey),
+    search: impl AsyncFn(PlanJob) -> Result<Plan>,
+) -> Result<PlaceAnswer> {
+    if let Some(answer) = stored_answer(model.reader(false), request.remembered()).await? {
+        return Ok(PlaceAnswer::Repeated(answer));
     }
+    if !model.compares_exactly {
+        request.spell_as(&model.store.newest());
+    }
+    let request = Arc::new(request);
+    let answer = until_answered(model, &request, (settings, caller), search).await;
+    let answer = unless_repeated(model, &request, answer).await;
+    model.claim_statistics.note_call(&request, &answer);
+    answer
+}
 
-    /// The answer to a call. If a refused call was carried out before, the stored answer.
-    async fn unless_repeated(&self, request: &PlaceRequest, answer: Result<PlaceAnswer>) -> Result<PlaceAnswer> {
-        let is_refused = match &answer {
-            _ if mutants::is(Mutant::LookOnce) => false,
-            Err(Error::ClaimRefused(_)) => true,
-            Ok(PlaceAnswer::Placed(placed)) => !placed.has_claims(),
-            _ => false,
-        };
-        // The first call may have been carried out since.
-        if is_refused && let Some(answer) = self.stored_answer(request.remembered()).await? {
-            return Ok(PlaceAnswer::Repeated(answer));
-        }
-        answer
+/// The answer to a call. If a refused call was carried out before, the stored answer.
+async fn unless_repeated(model: &Model, request: &PlaceRequest, answer: Result<PlaceAnswer>) -> Result<PlaceAnswer> {
+    let is_refused = match &answer {
+        _ if mutants::is(Mutant::LookOnce) => false,
+        Err(Error::ClaimRefused(_)) => true,
+        Ok(PlaceAnswer::Placed(placed)) => !placed.has_claims(),
+        _ => false,
+    };
+    // The first call may have been carried out since.
+    if is_refused && let Some(answer) = stored_answer(model.reader(false), request.remembered()).await? {
+        return Ok(PlaceAnswer::Repeated(answer));
     }
+    answer
 }
 
 /// Plans and submits until the call is answered: the head of this file has the numbers of the steps.
-async fn place(
+async fn until_answered(
     model: &Model,
     request: &Arc<PlaceRequest>,
     (settings, caller): (&SearchSettings, &CallerKey),
@@ -137,7 +137,7 @@ async fn place(
         let is_last = losses >= losses_max() && !request.is_dry_run && !needs(&planned.command, &held);
         if (is_last || planned.refused != refused) && !is_compared {
             is_compared = true;
-            if model.compare_before_refusal(deadline).await? {
+            if compare_before_refusal(model, deadline).await? {
                 continue;
             }
         }

@@ -8,7 +8,7 @@ use super::Described;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Model;
-use crate::model::domains::{go_on, hosts};
+use crate::model::domains::{go_on, hosts, search_hosts};
 use crate::pools::CallerKey;
 use crate::search::snapshot::is_in_domain;
 use crate::search::{Domain, HOST_DIMENSION, ProviderState, Snapshot};
@@ -55,33 +55,31 @@ impl DomainState {
     }
 }
 
-impl Model {
-    /// Sets the state of all hosts in a domain: of all or of none. Returns the hosts in their new form, by uuid.
-    ///
-    /// # Errors
-    /// - [`Error::BadRequest`] for a domain without a host, or with more than [`MAX_HOSTS`].
-    /// - [`Error::ProviderGenerationLimit`]. Errors of the search and of the writer.
-    pub async fn set_states(
-        &self,
-        wanted: DomainState,
-        is_dry_run: bool,
-        caller: &CallerKey,
-    ) -> Result<Vec<Described>> {
-        let searched = wanted.clone();
-        let search = move |snapshot: &Snapshot, interrupt: &Interrupt| hosts_in(snapshot, &searched, interrupt);
-        let hosts = self.search_hosts(caller, search).await?;
-        match hosts.len() {
-            0 => Err(wanted.without_hosts()),
-            1..=MAX_HOSTS => self.submit_or_foresee(SetStates { hosts, wanted }, is_dry_run).await,
-            count => {
-                let Domain { dimension, path } = wanted.domain;
-                Err(Error::BadRequest {
-                    detail: format!(
-                        "in_domain: {count} hosts are in {dimension}:{path}, and a request sets the state of at most \
-                         {MAX_HOSTS}. Name a smaller domain."
-                    ),
-                })
-            }
+/// Sets the state of all hosts in a domain: of all or of none. Returns the hosts in their new form, by uuid.
+///
+/// # Errors
+/// - [`Error::BadRequest`] for a domain without a host, or with more than [`MAX_HOSTS`].
+/// - [`Error::ProviderGenerationLimit`]. Errors of the search and of the writer.
+pub async fn set_states(
+    model: &Model,
+    wanted: DomainState,
+    is_dry_run: bool,
+    caller: &CallerKey,
+) -> Result<Vec<Described>> {
+    let searched = wanted.clone();
+    let search = move |snapshot: &Snapshot, interrupt: &Interrupt| hosts_in(snapshot, &searched, interrupt);
+    let hosts = search_hosts(model, caller, search).await?;
+    match hosts.len() {
+        0 => Err(wanted.without_hosts()),
+        1..=MAX_HOSTS => model.submit_or_foresee(SetStates { hosts, wanted }, is_dry_run).await,
+        count => {
+            let Domain { dimension, path } = wanted.domain;
+            Err(Error::BadRequest {
+                detail: format!(
+                    "in_domain: {count} hosts are in {dimension}:{path}, and a request sets the state of at most \
+                     {MAX_HOSTS}. Name a smaller domain."
+                ),
+            })
         }
     }
 }

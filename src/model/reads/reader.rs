@@ -8,6 +8,7 @@ use crate::db::{Database, DbConnection, ReadPermit, ReadReplica};
 use crate::error::Result;
 
 /// Reads the rows of an answer.
+#[derive(Clone)]
 pub struct Reader {
     pub(in crate::model) database: Database,
     pub(in crate::model) replica: Option<ReadReplica>,

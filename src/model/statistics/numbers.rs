@@ -70,44 +70,42 @@ impl ConsumerCount {
     }
 }
 
-impl Model {
-    /// Reads all numbers. Blocks for at most a second, if the database is slow to count the consumers.
-    pub fn numbers(&self) -> ModelNumbers {
-        self.count_consumers();
-        ModelNumbers {
-            claims: Arc::clone(&self.claim_statistics),
-            writer: Arc::clone(self.writer.statistics()),
-            unanswered: self.writer.unanswered(),
-            snapshot_statistics: Arc::clone(self.store.statistics()),
-            snapshot: self.store.newest(),
-            snapshot_age: self.age(),
-            is_snapshot_valid: !self.store.is_invalid(),
-            pool: self.database.pool_state(),
-            consumers: self.consumer_count.last().number,
-            census: self.census.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        }
+/// Reads all numbers. Blocks for at most a second, if the database is slow to count the consumers.
+pub fn read(model: &Model) -> ModelNumbers {
+    count_consumers(model);
+    ModelNumbers {
+        claims: Arc::clone(&model.claim_statistics),
+        writer: Arc::clone(model.writer.statistics()),
+        unanswered: model.writer.unanswered(),
+        snapshot_statistics: Arc::clone(model.store.statistics()),
+        snapshot: model.store.newest(),
+        snapshot_age: model.age(),
+        is_snapshot_valid: !model.store.is_invalid(),
+        pool: model.database.pool_state(),
+        consumers: model.consumer_count.last().number,
+        census: model.census.lock().unwrap_or_else(PoisonError::into_inner).clone(),
     }
+}
 
-    /// Counts the consumers on a thread of its own, which a hanging database may keep.
-    fn count_consumers(&self) {
-        if !self.consumer_count.begin() {
-            return;
-        }
-        let (database, count) = (self.database.clone(), Arc::clone(&self.consumer_count));
-        let (done, counted) = channel();
-        let began = Instant::now();
-        let spawned = std::thread::Builder::new()
-            .name("placet-count".to_owned())
-            .spawn(move || {
-                let rows = database.ask(|conn| Ok(consumers::table.count().get_result::<i64>(conn)?));
-                count.end(rows.ok(), began);
-                // The scrape may have gone on without the count.
-                let _ = done.send(());
-            });
-        match spawned {
-            // Without an answer the last number counts.
-            Ok(_) => drop(counted.recv_timeout(MAX_WAIT)),
-            Err(_) => self.consumer_count.end(None, began),
-        }
+/// Counts the consumers on a thread of its own, which a hanging database may keep.
+fn count_consumers(model: &Model) {
+    if !model.consumer_count.begin() {
+        return;
+    }
+    let (database, count) = (model.database.clone(), Arc::clone(&model.consumer_count));
+    let (done, counted) = channel();
+    let began = Instant::now();
+    let spawned = std::thread::Builder::new()
+        .name("placet-count".to_owned())
+        .spawn(move || {
+            let rows = database.ask(|conn| Ok(consumers::table.count().get_result::<i64>(conn)?));
+            count.end(rows.ok(), began);
+            // The scrape may have gone on without the count.
+            let _ = done.send(());
+        });
+    match spawned {
+        // Without an answer the last number counts.
+        Ok(_) => drop(counted.recv_timeout(MAX_WAIT)),
+        Err(_) => model.consumer_count.end(None, began),
     }
 }

@@ -240,7 +240,7 @@ fn count_when_dropped(ended: &Mutex<usize>) -> impl Drop + use<'_> {
 fn check_all(f: &mut Fixture, world: &World, compare: bool) {
     for process in world.processes.read().unwrap().iter() {
         if compare {
-            process.compare(0, usize::MAX / 2).unwrap();
+            comparisons::compare(process, 0, usize::MAX / 2).unwrap();
         }
         assert_shows_tables(&run(process.snapshot()).unwrap(), &mut f.conn);
     }

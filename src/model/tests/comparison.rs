@@ -15,7 +15,7 @@ use crate::search::ProviderQuery;
 fn round(f: &Fixture, slice: usize) -> (Vec<String>, Vec<(String, i64)>) {
     let (mut corrected, mut over, mut after) = (Vec::new(), Vec::new(), 0);
     loop {
-        let result = f.model.compare(after, slice).unwrap();
+        let result = comparisons::compare(&f.model, after, slice).unwrap();
         corrected.extend(result.corrected);
         over.extend(
             result
@@ -154,7 +154,7 @@ async fn refusals_that_wait_for_a_comparison_share_it() {
     f.model.submit(claim(10, 1, "VCPU", 1, Expected::New)).await.unwrap();
     foreign_claim(&mut f, 20, 1, 1);
     round(&f, 10);
-    let compare = || f.model.compare_before_refusal(f.model.writer_deadline());
+    let compare = || comparisons::compare_before_refusal(&f.model, f.model.writer_deadline());
     let began = || async { f.model.last_comparison.lock().await.unwrap() };
     // A reload would be counted with the statements of the comparisons.
     assert!(compare().await.unwrap());

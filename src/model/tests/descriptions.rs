@@ -22,7 +22,6 @@ pub(super) fn one(provider: u32, generation: Option<i64>, value: i64, state: Pro
         }],
         is_list: false,
         is_forced: false,
-        read: |_| unreachable!(),
     }
 }
 

@@ -15,7 +15,7 @@ fn in_domain(dimension: &str, path: &str, state: ProviderState) -> DomainState {
 }
 
 async fn set(model: &Model, wanted: DomainState, is_dry_run: bool) -> Result<Vec<Described>> {
-    model.set_states(wanted, is_dry_run, &CallerKey::of_address(None)).await
+    providers::set_states(model, wanted, is_dry_run, &CallerKey::of_address(None)).await
 }
 
 /// A description of a host in a domain of `fault`.

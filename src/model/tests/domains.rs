@@ -2,7 +2,7 @@
 
 use super::workloads::{cluster, describe, place, put, role, spec, spread};
 use super::*;
-use crate::model::domains::{DomainReport, Page};
+use crate::model::domains::{self, DomainReport, Page};
 use crate::placing::Mode;
 use crate::pools::CallerKey;
 use crate::search::ProviderState;
@@ -13,7 +13,10 @@ async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
         limit: 1_000,
         after: None,
     };
-    f.model.domains(page, &CallerKey::of_address(None)).await.unwrap().0
+    domains::list(&f.model, page, &CallerKey::of_address(None))
+        .await
+        .unwrap()
+        .0
 }
 
 #[actix_web::test]
@@ -129,7 +132,9 @@ async fn hostile_08_pages_of_deep_domains_are_those_of_the_whole_list() {
             limit: 7,
             after,
         };
-        let (domains, next) = f.model.domains(page, &CallerKey::of_address(None)).await.unwrap();
+        let (domains, next) = domains::list(&f.model, page, &CallerKey::of_address(None))
+            .await
+            .unwrap();
         assert!(domains.len() == 7 || next.is_none());
         found.extend(domains);
         if next.is_none() {

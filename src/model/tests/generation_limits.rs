@@ -18,7 +18,7 @@ impl Fixture {
             uuid(provider)
         );
         assert_eq!(self.execute(&sql), 1);
-        self.model.compare(0, 1000).unwrap();
+        comparisons::compare(&self.model, 0, 1000).unwrap();
     }
 }
 

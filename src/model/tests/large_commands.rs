@@ -57,7 +57,6 @@ fn descriptions(providers: u32, properties: usize) -> Command {
         providers: (0..providers).map(describe).collect(),
         is_list: true,
         is_forced: false,
-        read: |_| unreachable!(),
     };
     all.into_command()
 }

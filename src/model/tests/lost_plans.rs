@@ -8,7 +8,9 @@ use super::foreign::foreign_claim;
 use super::placing::{codes, gang, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{ClaimCandidate, LOSSES_MAX, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
+use crate::model::claims::{
+    ClaimCandidate, LOSSES_MAX, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted, place_with,
+};
 use crate::search::{Interrupt, SearchSettings};
 
 /// Places a call. After each plan, `change` acts as a concurrent client, with the number of the plan and the hosts of
@@ -29,10 +31,7 @@ pub(super) async fn place_while(
         }
         Ok(plan)
     };
-    let placed = match model
-        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
-        .await
-    {
+    let placed = match place_with(model, request, (&SearchSettings::uncut(7), &caller()), search).await {
         Ok(PlaceAnswer::Placed(placed)) => Ok(placed),
         Ok(PlaceAnswer::Repeated(answer)) => panic!("a call without an id was repeated: {answer}"),
         Err(error) => Err(error),

@@ -7,7 +7,7 @@ use super::replays::Rng;
 use super::*;
 use crate::error::{ReasonCode, Reasons};
 use crate::model::claims::{
-    ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted,
+    ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted, place_with,
 };
 use crate::search::{Group, GroupPolicy, Interrupt, Purpose, Rank, Request, SearchSettings};
 
@@ -55,9 +55,7 @@ pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<Placed
 
 pub(super) async fn place_or_repeat(model: &Model, request: PlaceRequest) -> Result<PlaceAnswer> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    model
-        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
-        .await
+    place_with(model, request, (&SearchSettings::uncut(7), &caller()), search).await
 }
 
 /// The provider of each consumer.
@@ -215,7 +213,7 @@ async fn a_posted_candidate_that_its_units_refuse_takes_no_room_in_the_plan() {
     f.host(2, 2).await.unwrap();
     f.model.submit(claim(102, 1, "VCPU", 1, Expected::New)).await.unwrap();
     f.execute("UPDATE inventories SET min_unit = 3 WHERE total = 4");
-    f.model.compare(0, 1000).unwrap();
+    comparisons::compare(&f.model, 0, 1000).unwrap();
     let mut request = gang(100..102, query(3, None));
     request.consumers[0].wanted = Wanted::Candidates(Arc::new([1, 2].map(|host| ClaimCandidate {
         allocations: vec![(uuid(host), vec![("VCPU".to_owned(), 2)])],

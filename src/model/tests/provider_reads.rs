@@ -133,7 +133,7 @@ async fn a_change_of_a_foreign_writer_is_shown_at_once() {
     f.model.submit(add).await.unwrap();
     for step in steps {
         // Whatever can be cached is cached, and is current.
-        f.model.compare(0, 100).unwrap();
+        comparisons::compare(&f.model, 0, 100).unwrap();
         for host in [1, 2, 1, 2] {
             f.check_reads(host).await;
         }

@@ -7,7 +7,7 @@ use super::foreign::{foreign_claim, foreign_host};
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{ClaimCandidate, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
+use crate::model::claims::{self, ClaimCandidate, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
 use crate::model::limits::Set;
 use crate::search::{Interrupt, ProviderState, Purpose, Rank, SearchSettings};
 
@@ -20,8 +20,7 @@ fn on(host: u32) -> ClaimCandidate {
 }
 
 async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(PlanJob) -> Result<Plan>) -> Placed {
-    match model
-        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
+    match claims::place_with(model, request, (&SearchSettings::uncut(7), &caller()), search)
         .await
         .unwrap()
     {
@@ -189,9 +188,7 @@ async fn a_database_that_fails_before_the_comparison_of_generations_refuses_noth
         job.run(&Interrupt::default())
     };
     let request = gang(100..101, query(2, None));
-    let answer = model
-        .place_with(request, (&SearchSettings::uncut(7), &caller()), search)
-        .await;
+    let answer = claims::place_with(&model, request, (&SearchSettings::uncut(7), &caller()), search).await;
     assert!(!matches!(answer, Ok(_) | Err(Error::ClaimRefused(_))), "{answer:?}");
 }
 

@@ -272,7 +272,7 @@ async fn room_that_another_program_released_is_found_before_a_refusal() {
     // On SQLite the commit itself is noticed. Elsewhere the comparison has to find the first release.
     if Kind::of(&f.conn) != Kind::Sqlite {
         release(&mut f, 51);
-        f.model.compare(0, 1000).unwrap();
+        comparisons::compare(&f.model, 0, 1000).unwrap();
         place_or_repeat(&f.model, gang(100..101, query(4, None))).await.unwrap();
     }
     release(&mut f, 50);

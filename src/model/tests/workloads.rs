@@ -34,11 +34,12 @@ use crate::error::{NoPlace, ReasonCode};
 use crate::model::claims::ClaimQuery;
 use crate::model::providers::{Describe, DescribeAll};
 use crate::model::workloads::{
-    Adopted, AffinityKind, AffinityRule, Delete, Level, Mode, Neighbourhood, PlanJob, Put, Report, ReportJob, Role,
-    Spec, SpecRule, SpreadRule, fetch_with_neighbours,
+    Adopted, AffinityKind, AffinityRule, Delete, Level, Mode, Neighbourhood, PlanJob, Put, Report, Role, Spec,
+    SpecRule, SpreadRule, delete, fetch, fetch_with_neighbours, put_with, report_job,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
-use bodies::{read, stored};
+pub(super) use bodies::read;
+use bodies::stored;
 
 const WORKLOAD: u32 = 900;
 
@@ -75,7 +76,6 @@ fn description(host: u32, generation: Option<i64>, at: (&str, &str), state: Prov
         providers: vec![new],
         is_list: false,
         is_forced: false,
-        read,
     }
 }
 
@@ -136,7 +136,6 @@ pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
         generation,
         body: format!("{spec:?}"),
         spec,
-        read,
         ids: None,
         adopted: Vec::new(),
         swaps: Vec::new(),
@@ -148,7 +147,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
 
 pub(super) async fn place(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default()).map_err(checked);
-    model.put_workload_with(put, &SearchSettings::uncut(7), search).await
+    put_with(model, put, &SearchSettings::uncut(7), search).await
 }
 
 fn checked(error: Error) -> Error {
@@ -272,7 +271,7 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
         dry.is_dry_run = true;
         let search = async |job: PlanJob| job.run(&Interrupt::default());
         let other_seed = SearchSettings::uncut(workload.into());
-        let foreseen = f.model.put_workload_with(dry, &other_seed, search).await.unwrap();
+        let foreseen = put_with(&f.model, dry, &other_seed, search).await.unwrap();
         assert_eq!(rows(&mut f), before);
         let done = place(&f.model, put(workload, None, spec(1, None))).await.unwrap();
         assert_eq!(places(&foreseen), places(&done));
@@ -310,8 +309,7 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     adopt.owner.project = "other".to_owned();
     adopt.adopted[0].consumer = uuid(2);
     assert!(matches!(place(&f.model, adopt).await, Err(Error::BadRequest { .. })));
-    f.model
-        .delete_workload(&uuid(WORKLOAD), Some(1), Delete::default())
+    delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default())
         .await
         .unwrap();
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 1);

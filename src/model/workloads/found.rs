@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::rows::{Place, find, find_without_bodies, places, referrers, show, taken, workload_rows};
-use super::spec::{AffinityRule, Spec, SpecRule};
+use super::spec::{AffinityRule, ReadSpec, Spec, SpecRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
 use crate::db::DbConnection;
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
@@ -36,12 +36,12 @@ const BODIES_AT_ONCE: usize = 4;
 
 /// The specs of these workloads without roles, because only rules count for other workloads. Unreadable specs are
 /// left out.
-fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<(String, Spec)>> {
+fn rules_of(conn: &mut DbConnection, uuids: &[String], read_spec: ReadSpec) -> Result<Vec<(String, Spec)>> {
     let mut specs = Vec::with_capacity(uuids.len());
     for uuids in uuids.chunks(BODIES_AT_ONCE) {
         let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
         for row in workload_rows(conn, &uuids)? {
-            if let Ok(spec) = (put.read)(&row.body) {
+            if let Ok(spec) = read_spec(&row.body) {
                 let roles = Vec::new();
                 specs.push((row.uuid, Spec { roles, ..spec }));
             }
@@ -55,7 +55,7 @@ fn rules_of(conn: &mut DbConnection, put: &Put, uuids: &[String]) -> Result<Vec<
 ///
 /// # Errors
 /// The refusals that rest on rows alone.
-pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
+pub fn found(conn: &mut DbConnection, put: &Put, read_spec: ReadSpec) -> Result<Found> {
     let referrers = referrers(conn, &put.uuid)?;
     let named = put.spec.neighbours();
     let named: BTreeSet<&str> = named.iter().chain(&referrers).map(String::as_str).collect();
@@ -89,7 +89,7 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
     }
     let exist: BTreeSet<String> = others.keys().cloned().collect();
     // A stored rule may stay if the named workload was deleted. A new rule about an unknown workload is a mistake.
-    let stored_spec = stored.as_ref().and_then(|stored| (put.read)(&stored.row.body).ok());
+    let stored_spec = stored.as_ref().and_then(|stored| read_spec(&stored.row.body).ok());
     let before: &[SpecRule] = stored_spec
         .as_ref()
         .and_then(|spec| spec.rules.as_deref())
@@ -112,7 +112,7 @@ pub fn found(conn: &mut DbConnection, put: &Put) -> Result<Found> {
         }
     }
     let referrers: Vec<String> = referrers.into_iter().filter(|uuid| others.contains_key(uuid)).collect();
-    let referrers = rules_of(conn, put, &referrers)?;
+    let referrers = rules_of(conn, &referrers, read_spec)?;
     let adopted = adopted(conn, put)?;
     Ok(Found {
         stored,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::spec::ReadSpec;
 use super::{PlanJob, Planned, SetAnswer, ended_by, found};
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
@@ -35,8 +36,14 @@ impl PutInBatch {
     ///
     /// # Errors
     /// As of [`PlanJob::run`], and the refusals that rest on rows alone.
-    pub fn plan(&self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<Planned> {
-        let found = found::found(conn, &self.job.put)?;
+    pub fn plan(
+        &self,
+        conn: &mut DbConnection,
+        snapshot: &Arc<Snapshot>,
+        held: Arc<RowNames>,
+        read_spec: ReadSpec,
+    ) -> Result<Planned> {
+        let found = found::found(conn, &self.job.put, read_spec)?;
         let job = PlanJob {
             snapshot: Arc::clone(snapshot),
             held,

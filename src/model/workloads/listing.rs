@@ -1,8 +1,8 @@
 //! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
 
-use super::{Page, ReadSpec, Report, StoredWorkload, WorkloadRow, placed_and_pending};
+use super::{Page, Report, StoredWorkload, WorkloadRow, placed_and_pending};
 use crate::error::Result;
-use crate::model::judging::{JudgeJob, JudgedPage, Keep};
+use crate::model::judging::{JudgedPage, Keep, judge_page};
 use crate::model::pages::PAGE_TIME;
 use crate::model::{Model, Reader};
 use crate::pools::CallerKey;
@@ -48,27 +48,21 @@ impl Keep for Figures {
     }
 }
 
-impl Model {
-    /// The workloads of a page, and the uuid of the workload after which the next page begins.
-    ///
-    /// # Errors
-    /// [`crate::error::Error::Busy`] if the page takes as long as a command may. Errors of the database.
-    pub async fn list_workloads(
-        &self,
-        reader: impl Fn() -> Reader,
-        rows: Page,
-        read: ReadSpec,
-        settings: &SearchSettings,
-        caller: &CallerKey,
-    ) -> Result<(Vec<Listed>, Option<String>)> {
-        let page = JudgedPage {
-            rows,
-            named: None,
-            time: PAGE_TIME,
-        };
-        let search =
-            async |job: JudgeJob<Figures>| self.pools.search(caller, move |interrupt| job.run(interrupt)).await;
-        self.judge_page(reader, page, Figures, (read, settings, caller), search)
-            .await
-    }
+/// The workloads of a page, and the uuid of the workload after which the next page begins.
+///
+/// # Errors
+/// [`crate::error::Error::Busy`] if the page takes as long as a command may. Errors of the database.
+pub async fn list(
+    model: &Model,
+    reader: &Reader,
+    rows: Page,
+    settings: &SearchSettings,
+    caller: &CallerKey,
+) -> Result<(Vec<Listed>, Option<String>)> {
+    let page = JudgedPage {
+        rows,
+        named: None,
+        time: PAGE_TIME,
+    };
+    judge_page(model, reader, page, Figures, (settings, caller, None)).await
 }

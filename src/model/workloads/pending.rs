@@ -4,11 +4,13 @@ use std::sync::{Arc, Weak};
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::rows::{self, StoredWorkload};
-use super::{PlanJob, Put, ReadSpec, Report, ended_by, read_spec};
+use super::put::until_answered;
+use super::rows::{self, StoredWorkload, fetch};
+use super::spec::ReadSpec;
+use super::{PlanJob, Put, Report, ended_by};
 use crate::error::{Reasons, Result};
-use crate::model::Model;
 use crate::model::allocations::Owner;
+use crate::model::{Model, Reader, granted};
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads a query looks at.
@@ -17,7 +19,6 @@ const PAGE: i64 = 100;
 /// The workloads with pending replicas, for a thread of their own. The functions wait for the database.
 pub struct PendingWorkloads {
     model: Model,
-    read: ReadSpec,
     settings: SearchSettings,
     runtime: Runtime,
 }
@@ -25,7 +26,7 @@ pub struct PendingWorkloads {
 impl PendingWorkloads {
     /// # Errors
     /// If the process has no file descriptors left.
-    pub fn new(model: Model, read: ReadSpec, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
+    pub fn new(model: Model, settings: SearchSettings) -> std::io::Result<PendingWorkloads> {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let settings = SearchSettings {
             interrupt: Interrupt::default(),
@@ -33,7 +34,6 @@ impl PendingWorkloads {
         };
         Ok(PendingWorkloads {
             model,
-            read,
             settings,
             runtime,
         })
@@ -50,74 +50,64 @@ impl PendingWorkloads {
         Arc::downgrade(&self.model.store.newest())
     }
 
-    /// As [`Model::pending_workloads`].
+    /// As [`pending_workloads`].
     ///
     /// # Errors
     /// Of the database.
     pub fn page(&self, after: String) -> Result<(Vec<String>, Option<String>)> {
-        self.runtime.block_on(self.model.pending_workloads(after, PAGE))
+        let page = pending_workloads(self.model.reader(false), after, PAGE);
+        self.runtime.block_on(page)
     }
 
-    /// As [`Model::place_pending`]. Returns the granted places for the log; `None` if no replica got a place.
+    /// As [`place_pending`]. Returns the granted places for the log; `None` if no replica got a place.
     ///
     /// # Errors
     /// As there.
     pub fn place(&self, uuid: &str) -> Result<Option<String>> {
-        let place = self.model.place_pending(uuid, self.read, &self.settings);
+        let place = place_pending(&self.model, uuid, &self.settings);
         let placed = self.runtime.block_on(place)?;
-        Ok(placed.and_then(|report| self.model.granted_to_workload(&report)))
+        Ok(placed.and_then(|report| granted::to_workload(&self.model, &report)))
     }
 }
 
-impl Model {
-    /// The workloads with pending replicas among the first `limit` workloads after this uuid, and the uuid after which
-    /// the next workloads begin.
-    pub(in crate::model) async fn pending_workloads(
-        &self,
-        after: String,
-        limit: i64,
-    ) -> Result<(Vec<String>, Option<String>)> {
-        let read = move |conn: &mut _| Ok(rows::pending(conn, &after, limit)?);
-        self.reader(false).read(read).await
-    }
+/// The workloads with pending replicas among the first `limit` workloads after this uuid, and the uuid after which the
+/// next workloads begin.
+pub async fn pending_workloads(reader: Reader, after: String, limit: i64) -> Result<(Vec<String>, Option<String>)> {
+    let read = move |conn: &mut _| Ok(rows::pending(conn, &after, limit)?);
+    reader.read(read).await
+}
 
-    /// Places the pending replicas of a workload that have room now. `None` if the workload is not tried.
-    ///
-    /// An adopted consumer belongs to another program, which may have deleted the consumer. So if an adopted replica
-    /// has no allocations, the workload waits for a `PUT` with the number of replicas.
-    ///
-    /// # Errors
-    /// - `Error::NotFound`, `Error::StaleGeneration` if another client has changed the workload.
-    /// - `Error::BadRequest` if a rule names a workload of another project, or a dimension that no host has.
-    /// - `Error::Busy`, also if the interrupt of `settings` ended the plan. Errors of the database.
-    pub(in crate::model) async fn place_pending(
-        &self,
-        uuid: &str,
-        read: ReadSpec,
-        settings: &SearchSettings,
-    ) -> Result<Option<Report>> {
-        let stored = self.stored_workload(uuid).await?;
-        if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
-            return Ok(None);
-        }
-        let (stop, deadline) = (settings.interrupt.clone(), self.writer_deadline());
-        let search = async |job: PlanJob| job.run(&ended_by([&stop], deadline));
-        let retry = Arc::new(retry(stored, read)?);
-        let report = Report {
-            // Replicas that stay pending were counted as refused when the request was answered.
-            reasons: Reasons::default(),
-            ..self.try_put(&retry, &mut 0, settings, search).await?
-        };
-        let answer = Ok(report);
-        self.claim_statistics.note_workload(0, &answer);
-        answer.map(Some)
+/// Places the pending replicas of a workload that have room now. `None` if the workload is not tried.
+///
+/// An adopted consumer belongs to another program, which may have deleted the consumer. So if an adopted replica has no
+/// allocations, the workload waits for a `PUT` with the number of replicas.
+///
+/// # Errors
+/// - `Error::NotFound`, `Error::StaleGeneration` if another client has changed the workload.
+/// - `Error::BadRequest` if a rule names a workload of another project, or a dimension that no host has.
+/// - `Error::Busy`, also if the interrupt of `settings` ended the plan. Errors of the database.
+pub async fn place_pending(model: &Model, uuid: &str, settings: &SearchSettings) -> Result<Option<Report>> {
+    let stored = fetch(model.reader(false), uuid.to_owned()).await?;
+    if stored.replicas.iter().any(|it| it.row.is_adopted && !it.is_placed()) {
+        return Ok(None);
     }
+    let (stop, deadline) = (settings.interrupt.clone(), model.writer_deadline());
+    let search = async |job: PlanJob| job.run(&ended_by([&stop], deadline));
+    let retry = Arc::new(retry(stored, model.read_spec)?);
+    let report = Report {
+        // Replicas that stay pending were counted as refused when the request was answered.
+        reasons: Reasons::default(),
+        ..until_answered(model, &retry, &mut 0, settings, search).await?
+    };
+    let answer = Ok(report);
+    model.claim_statistics.note_workload(0, &answer);
+    answer.map(Some)
 }
 
 /// The request that repeats the stored spec.
-fn retry(stored: StoredWorkload, read: ReadSpec) -> Result<Put> {
+fn retry(stored: StoredWorkload, read_spec: ReadSpec) -> Result<Put> {
     let row = stored.row;
-    let spec = read_spec(&row, read)?;
+    let spec = row.spec(read_spec)?;
     Ok(Put {
         name: row.name,
         owner: Owner {
@@ -128,7 +118,6 @@ fn retry(stored: StoredWorkload, read: ReadSpec) -> Result<Put> {
         generation: Some(row.generation),
         spec,
         body: row.body.to_string(),
-        read,
         ids: None,
         adopted: Vec::new(),
         swaps: Vec::new(),

@@ -108,10 +108,10 @@ const NAMED_REPLICAS: usize = 15;
 /// A stored workload to judge. Clones share the data.
 #[derive(Clone)]
 pub struct ReportJob {
-    pub(in crate::model) snapshot: Arc<Snapshot>,
-    pub(in crate::model) found: Arc<Neighbourhood>,
-    pub(in crate::model) spec: Arc<Spec>,
-    pub(in crate::model) settings: SearchSettings,
+    pub snapshot: Arc<Snapshot>,
+    pub found: Arc<Neighbourhood>,
+    pub spec: Arc<Spec>,
+    pub settings: SearchSettings,
 }
 
 impl ReportJob {

@@ -254,10 +254,18 @@ pub async fn fetch_with_neighbours(reader: Reader, uuid: String) -> Result<Neigh
     found.await
 }
 
-/// A workload.
+/// A workload with the replicas and their places.
 ///
 /// # Errors
 /// [`Error::NotFound`].
+pub async fn fetch(reader: Reader, uuid: String) -> Result<StoredWorkload> {
+    reader.read(move |conn| show(conn, &uuid)).await
+}
+
+/// As [`fetch`].
+///
+/// # Errors
+/// As there.
 pub fn show(conn: &mut DbConnection, uuid: &str) -> Result<StoredWorkload> {
     find(conn, &[uuid])?.remove(uuid).ok_or_else(|| Error::NotFound {
         noun: format!("workload {uuid}"),

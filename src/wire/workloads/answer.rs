@@ -7,7 +7,7 @@ use super::body::RoleBody;
 use super::rules::RuleBody;
 use crate::error::Result;
 use crate::model::workloads::{
-    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow, read_spec,
+    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
 };
 use crate::wire::json;
 use crate::wire::native::Name;
@@ -200,7 +200,7 @@ impl Serialize for ListedAnswer<'_> {
 /// # Errors
 /// [`crate::error::Error::Internal`] if the text cannot be read.
 fn stored_spec(row: &WorkloadRow) -> Result<Json> {
-    read_spec(row, |text| json::read(text.as_bytes(), |_| Ok(())))
+    row.spec(|text| json::read(text.as_bytes(), |_| Ok(())))
 }
 
 /// The stored spec, or null: the model reads each spec before the answer, and logs the error.

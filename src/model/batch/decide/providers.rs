@@ -49,11 +49,11 @@ impl Write for DescribeAll {
     /// - [`Error::ProviderNotFound`]; in a list [`Error::BadRequest`] for providers that do not exist.
     /// - [`Error::BadRequest`] for a name that the provider does not have.
     /// - [`Error::StaleDescriptions`], [`Error::DomainInUse`], [`Error::ProviderGenerationLimit`].
-    fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<Described>> {
+    fn decide(&self, state: &mut State, rules: &Rules) -> Result<Vec<Described>> {
         let ids = found(state, self)?;
         check_names(state, self, &ids)?;
         check_generations(state, &self.providers, self.is_list, &ids)?;
-        domains::check(state, self, &ids)?;
+        domains::check(state, self, &ids, rules.read_spec)?;
         replace(state, &self.providers, &ids)
     }
 }

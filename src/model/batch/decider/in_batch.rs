@@ -103,7 +103,7 @@ impl Decider {
             return Ok(unchanged(Decision::Unverified));
         }
         let snapshot = self.store.newest();
-        let planned = match put.plan(conn, &snapshot, self.store.held()) {
+        let planned = match put.plan(conn, &snapshot, self.store.held(), self.rules.read_spec) {
             Ok(planned) => planned,
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };

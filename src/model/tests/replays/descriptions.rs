@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::commands::{Known, Rng, provider};
-use crate::error::Error;
 use crate::model::batch::command::{Command, Write};
 use crate::model::limits;
 use crate::model::providers::{Describe, DescribeAll, DomainState, SetStates};
@@ -39,10 +38,6 @@ pub fn describe(rng: &mut Rng, known: &Known) -> Command {
         providers,
         is_list,
         is_forced: rng.chance(50),
-        read: |body| match body {
-            "{}" => Ok(super::super::workloads::spec(1, None)),
-            _ => Err(Error::BadRequest { detail: String::new() }),
-        },
     }
     .into_command()
 }

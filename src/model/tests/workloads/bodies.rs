@@ -1,26 +1,56 @@
 //! Specs stored as texts by a test, and read again.
 
+use std::cell::RefCell;
+
+use super::neighbours::{apart, together_with_first};
 use super::*;
 
-/// Reads the bodies of [`stored`]. Any other body is a workload with one role, which is enough for the revision.
+thread_local! {
+    /// A change by a concurrent client, made when this thread next reads a spec.
+    pub static CHANGE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+}
+
+/// Reads the bodies of [`stored`], `apart_from` and `together`. `[]` cannot be read. Any other body is a workload with
+/// one role, which is enough for the revision.
 pub fn read(body: &str) -> Result<Spec> {
+    if let Some(change) = CHANGE.take() {
+        change();
+    }
+    let body = body.trim_end();
+    match body {
+        "[]" => return Err(Error::BadRequest { detail: String::new() }),
+        "{}" => return Ok(spec(1, None)),
+        _ if body.starts_with("together") => return Ok(spec(0, Some(vec![together_with_first()]))),
+        _ if body.lines().all(|line| uuid::Uuid::parse_str(line).is_ok()) => {
+            return Ok(spec(0, Some(body.lines().map(|other| apart(other, "fault")).collect())));
+        }
+        _ => {}
+    }
     let split = body.split_once(' ');
     let Some((count, rest)) = split.and_then(|(count, rest)| Some((count.parse().ok()?, rest))) else {
         return Ok(spec(0, None));
     };
-    let rule = |mode: &str| match mode {
-        "even" => vec![spread(Mode::MaxDifference, &["fault"])],
-        "one-each" => vec![spread(Mode::OneEach, &["fault"])],
-        _ => Vec::new(),
+    let rules = |mode: &str| match mode {
+        "default" => None,
+        "even" => Some(vec![spread(Mode::MaxDifference, &["fault"])]),
+        "one-each" => Some(vec![spread(Mode::OneEach, &["fault"])]),
+        _ => Some(Vec::new()),
     };
     let (mode, expression) = rest.split_once(' ').unwrap_or((rest, ""));
-    let mut spec = spec(count, Some(rule(mode)));
+    let (mode, need) = mode.split_once('+').unwrap_or((mode, ""));
+    let mut spec = spec(count, rules(mode));
     spec.roles[0].query = query(1, expression);
+    let group = &mut spec.roles[0].query.request.groups[0];
+    match need.split_once(':') {
+        Some(("trait", name)) => group.traits.required = vec![[name.to_owned()].into()],
+        Some((_, class)) => group.resources.push((class.to_owned(), 1)),
+        None => {}
+    }
     Ok(spec)
 }
 
-/// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each` or `free`, and
-/// perhaps an expression.
+/// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each`, `free` or
+/// `default`, and perhaps an expression. `+trait:NAME` or `+class:NAME` after the rule adds a need of each replica.
 pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
     Put {
         body: body.to_owned(),

@@ -69,10 +69,7 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     forced.is_forced = true;
     f.model.submit(forced).await.unwrap();
     // Nothing stands there any more.
-    f.model
-        .delete_workload(&uuid(901), None, Delete::default())
-        .await
-        .unwrap();
+    delete(&f.model, &uuid(901), None, Delete::default()).await.unwrap();
     f.model.submit(moved(host, 4, ("fd:/y", "9"))).await.unwrap();
     f.check_snapshot().await;
 }
@@ -126,7 +123,7 @@ async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
         let host = *hosts(&report).first().unwrap();
         let refused = peer.submit(moved(host, 1, ("fd:/z", at(host).1))).await.unwrap_err();
         assert_eq!(in_use(refused).len(), 1);
-        peer.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+        delete(&peer, &uuid(n), None, Delete::default()).await.unwrap();
     }
 }
 
@@ -195,7 +192,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
                 for stay in &mut log.borrow_mut().standing[stays] {
                     stay.leaving = Some(now);
                 }
-                model.delete_workload(&uuid(n), None, Delete::default()).await.unwrap();
+                delete(model, &uuid(n), None, Delete::default()).await.unwrap();
             }
             _ => {
                 let host = 1 + rng.below(6) as u32;
@@ -224,7 +221,7 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
 
 /// Whether the workload exists. If so, its replicas are in different domains: no request was forced.
 async fn stands_in_two_domains(model: &Model, n: u32, seed: u64) -> bool {
-    let Ok(stored) = model.stored_workload(&uuid(n)).await else {
+    let Ok(stored) = fetch(model.reader(false), uuid(n)).await else {
         return false;
     };
     let shares = stored.replicas.iter().flat_map(|it| &it.allocations);

@@ -81,7 +81,7 @@ async fn a_set_that_is_refused_on_the_state_of_its_plan_is_answered_with_the_rea
         Ok(Planned { set, report })
     };
     let three = put(WORKLOAD, Some(2), of_role("a", 3));
-    let refused = model.put_workload_with(three, &SearchSettings::uncut(7), search).await;
+    let refused = put_with(model, three, &SearchSettings::uncut(7), search).await;
     let Err(Error::ClaimRefused(refusal)) = refused else {
         panic!("{refused:?}");
     };

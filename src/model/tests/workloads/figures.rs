@@ -54,8 +54,7 @@ async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<SpecRule>>) -
 /// Places `n` replicas, which must stand on a valid set, and removes the replicas again.
 async fn placed(f: &Fixture, n: u32, rules: Option<Vec<SpecRule>>) -> (Vec<u32>, Report) {
     let report = place(&f.model, put(WORKLOAD, None, spec(n, rules))).await.unwrap();
-    f.model
-        .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+    delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
         .await
         .unwrap();
     (hosts(&report).into_iter().collect(), report)
@@ -207,8 +206,7 @@ async fn e14_what_is_eligible_decides_the_mode() {
         };
         let report = place(&f.model, put(WORKLOAD, None, asked())).await.unwrap();
         assert_eq!(modes(&report), [mode, mode], "vm1..{most}");
-        f.model
-            .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
             .await
             .unwrap();
         let mut valid = 0;

@@ -18,7 +18,7 @@ pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Rep
         change(plans.get(), &planned.report).await;
         Ok(planned)
     };
-    let placed = model.put_workload_with(put, &SearchSettings::uncut(7), search).await;
+    let placed = put_with(model, put, &SearchSettings::uncut(7), search).await;
     (placed, plans.get())
 }
 
@@ -34,17 +34,14 @@ async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
         let put = stored(n, Some(1), "3 one-each");
         let (report, plans) = place_while(&f.model, put, async |plan, _| {
             if plan == 1 {
-                changing
-                    .delete_workload(&uuid(n), Some(1), Delete::default())
-                    .await
-                    .unwrap();
+                delete(changing, &uuid(n), Some(1), Delete::default()).await.unwrap();
                 let again = stored(n, None, "2 one-each Number >= 3");
                 place(changing, again).await.unwrap();
             }
         })
         .await;
         assert_eq!((hosts(&report.unwrap()).len(), plans), (3, 2));
-        let stored = f.model.stored_workload(&uuid(n)).await.unwrap();
+        let stored = fetch(f.model.reader(false), uuid(n)).await.unwrap();
         let providers = stored.replicas.iter().flat_map(|it| &it.allocations);
         let site = |provider: &str| (provider[24..].parse::<u32>().unwrap() - 1) / 2;
         let sites: BTreeSet<u32> = providers.map(|share| site(&share.provider)).collect();

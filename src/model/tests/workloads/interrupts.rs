@@ -20,7 +20,7 @@ async fn plan_job(f: &Fixture) -> PlanJob {
     );
     (some.is_atomic, some.is_dry_run) = (false, true);
     let settings = SearchSettings::uncut(7);
-    f.model.put_workload_with(some, &settings, search).await.unwrap();
+    put_with(&f.model, some, &settings, search).await.unwrap();
     job.take().expect("it was planned")
 }
 
@@ -91,7 +91,7 @@ async fn a_plan_in_the_batch_whose_request_has_gone_is_busy() {
 }
 
 /// Ends the search when the request no longer waits, as the service does.
-pub struct InterruptOnDrop(pub Interrupt);
+struct InterruptOnDrop(Interrupt);
 
 impl Drop for InterruptOnDrop {
     fn drop(&mut self) {
@@ -128,7 +128,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         tokio::task::spawn_blocking(plan).await.expect("no panic")
     };
     let asked = put(WORKLOAD, None, spec(3, None));
-    let refused = model.put_workload_with(asked, &SearchSettings::uncut(7), search).await;
+    let refused = put_with(&model, asked, &SearchSettings::uncut(7), search).await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
     let planned = ended.recv_timeout(Duration::from_secs(600)).expect("the plan ended");
     // The last plan may have ended just before.

@@ -3,7 +3,7 @@
 use super::interleaving::place_while;
 use super::*;
 
-fn apart(other: &str, dimension: &str) -> SpecRule {
+pub fn apart(other: &str, dimension: &str) -> SpecRule {
     SpecRule::Affinity(AffinityRule {
         level: Level::Hard,
         kind: AffinityKind::AntiAffinity,
@@ -18,17 +18,12 @@ pub fn apart_from(others: &[u32], n: u32, generation: Option<i64>, count: u32) -
     let body = others.join("\n");
     let spec = Spec {
         roles: vec![role("replica", count, 1)],
-        ..read_apart(&body).unwrap()
+        ..read(&body).unwrap()
     };
     Put {
         body,
-        read: read_apart,
         ..put(n, generation, spec)
     }
-}
-
-pub fn read_apart(body: &str) -> Result<Spec> {
-    Ok(spec(0, Some(body.lines().map(|other| apart(other, "fault")).collect())))
 }
 
 impl Put {
@@ -120,7 +115,7 @@ async fn a_deleted_workload_that_is_created_again_keeps_the_rules_of_those_that_
     let f = cluster(&SITES).await;
     place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
     let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 3)).await.unwrap();
-    f.model.delete_workload(&uuid(FIRST), Some(1), FORCED).await.unwrap();
+    delete(&f.model, &uuid(FIRST), Some(1), FORCED).await.unwrap();
     let again = apart_from(&[], FIRST, None, 6).in_part();
     let again = place(&f.model, again).await.unwrap();
     assert!(sites(&again).is_disjoint(&sites(&other)), "{again:?}");
@@ -158,7 +153,7 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [first, second] {
-            f.model.delete_workload(&uuid(n), Some(2), FORCED).await.unwrap();
+            delete(&f.model, &uuid(n), Some(2), FORCED).await.unwrap();
         }
     }
 }
@@ -178,7 +173,7 @@ async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it()
         let (report, plans) = place_while(&f.model, put, async |plan, report| {
             if plan == 1 {
                 again_at.set(*hosts(report).first().unwrap());
-                changing.delete_workload(&uuid(first), Some(1), FORCED).await.unwrap();
+                delete(changing, &uuid(first), Some(1), FORCED).await.unwrap();
                 let mut again = apart_from(&[], first, None, 1);
                 again.spec.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
                 place(changing, again).await.unwrap();
@@ -222,7 +217,7 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
             is_forced: false,
             is_dry_run,
         };
-        let refused = f.model.delete_workload(&uuid(FIRST), None, how).await.unwrap_err();
+        let refused = delete(&f.model, &uuid(FIRST), None, how).await.unwrap_err();
         let Error::WorkloadInUse { reasons, .. } = &refused else {
             panic!("{refused:?}")
         };
@@ -235,32 +230,26 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
     // Without the rule the first workload may go. So may the second, which no rule names.
     place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
     for n in [FIRST, SECOND] {
-        f.model
-            .delete_workload(&uuid(n), None, Delete::default())
-            .await
-            .unwrap();
+        delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
     }
     f.check_snapshot().await;
 }
 
+/// On the hosts of the first workload.
+pub fn together_with_first() -> SpecRule {
+    SpecRule::Affinity(AffinityRule {
+        level: Level::Hard,
+        kind: AffinityKind::Affinity,
+        workload: uuid(FIRST),
+        dimension: "host".to_owned(),
+    })
+}
+
 /// Together with the first workload, by host.
 fn together(generation: Option<i64>, count: u32) -> Put {
-    let rule = |_: &str| {
-        let rule = AffinityRule {
-            level: Level::Hard,
-            kind: AffinityKind::Affinity,
-            workload: uuid(FIRST),
-            dimension: "host".to_owned(),
-        };
-        Ok(spec(0, Some(vec![SpecRule::Affinity(rule)])))
-    };
-    let spec = Spec {
-        roles: vec![role("replica", count, 1)],
-        ..rule("").unwrap()
-    };
     Put {
-        read: rule,
-        ..put(SECOND, generation, spec)
+        body: format!("together {count}"),
+        ..put(SECOND, generation, spec(count, Some(vec![together_with_first()])))
     }
 }
 
@@ -269,7 +258,7 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     let f = cluster(&SITES).await;
     place(&f.model, apart_from(&[], FIRST, None, 2)).await.unwrap();
     place(&f.model, together(None, 2)).await.unwrap();
-    f.model.delete_workload(&uuid(FIRST), None, FORCED).await.unwrap();
+    delete(&f.model, &uuid(FIRST), None, FORCED).await.unwrap();
     // Placed replicas stay, and the violation gives the reason.
     let report = place(&f.model, together(Some(1), 2)).await.unwrap();
     assert_eq!(hosts(&report).len(), 2);
@@ -308,14 +297,11 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
         place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
         for count in [0, 2] {
             let (named, put) = (uuid(first), apart_from(&[first], second, None, count));
-            let delete = changing.delete_workload(&named, None, Delete::default());
-            let (deleted, placed) = tokio::join!(delete, place(&f.model, put));
+            let deletion = delete(changing, &named, None, Delete::default());
+            let (deleted, placed) = tokio::join!(deletion, place(&f.model, put));
             match (deleted, placed) {
                 (Err(Error::WorkloadInUse { .. }), Ok(_)) => {
-                    f.model
-                        .delete_workload(&uuid(second), None, Delete::default())
-                        .await
-                        .unwrap();
+                    delete(&f.model, &uuid(second), None, Delete::default()).await.unwrap();
                 }
                 (Ok(()), Err(Error::BadRequest { .. })) => {
                     place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
@@ -327,10 +313,7 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
         for count in [0, 2] {
             let put = apart_from(&[first], second, None, count);
             let (refused, plans) = place_while(&f.model, put, async |_, _| {
-                changing
-                    .delete_workload(&uuid(first), None, Delete::default())
-                    .await
-                    .unwrap();
+                delete(changing, &uuid(first), None, Delete::default()).await.unwrap();
             })
             .await;
             assert!(matches!(refused, Err(Error::BadRequest { .. })), "{refused:?}");
@@ -350,7 +333,7 @@ async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_o
         let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
         place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
         place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
-        f.model.delete_workload(&uuid(first), None, FORCED).await.unwrap();
+        delete(&f.model, &uuid(first), None, FORCED).await.unwrap();
         let (one, two) = tokio::join!(
             place(&f.model, apart_from(&[], first, None, 2)),
             place(other, apart_from(&[first], second, Some(1), 2)),
@@ -359,10 +342,7 @@ async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_o
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [second, first] {
-            f.model
-                .delete_workload(&uuid(n), None, Delete::default())
-                .await
-                .unwrap();
+            delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
         }
     }
 }

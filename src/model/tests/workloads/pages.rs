@@ -1,6 +1,6 @@
 //! Pages of workloads end by bytes as well as by number.
 
-use super::census::list_read;
+use super::census::list;
 use super::neighbours::apart_from;
 use super::*;
 use crate::model::pages::PAGE_BYTES;
@@ -31,7 +31,7 @@ async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() 
             limit: 1_000,
             ..workloads::Page::default()
         };
-        let (listed, next) = list_read(&f.model, page, |_| Ok(spec(0, None))).await;
+        let (listed, next) = list(&f.model, page).await;
         let bytes: usize = listed.iter().map(|it| it.row.body.len()).sum();
         assert!(bytes < PAGE_BYTES + BODY_BYTES, "{bytes} bytes");
         found.extend(listed.into_iter().map(|it| it.row.uuid));
@@ -85,9 +85,6 @@ async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_th
         job.run(&Interrupt::default())
     };
     let asked = apart_from(&[902], 901, Some(1), 1);
-    let placed = f
-        .model
-        .put_workload_with(asked, &SearchSettings::uncut(7), search)
-        .await;
+    let placed = put_with(&f.model, asked, &SearchSettings::uncut(7), search).await;
     assert!(planned.get() && placed.is_ok(), "{placed:?}");
 }

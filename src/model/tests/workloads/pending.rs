@@ -1,18 +1,20 @@
 //! Replicas without a place are tried again.
 
+use super::violations::report;
 use super::*;
 use crate::model::allocations::Release;
-use crate::model::workloads::PendingWorkloads;
+use crate::model::workloads::{PendingWorkloads, pending_workloads, place_pending};
 
 /// Four replicas, each in a domain of its own.
-fn four() -> Spec {
-    spec(4, Some(vec![spread(Mode::OneEach, &["fault"])]))
+fn four(generation: Option<i64>) -> Put {
+    Put {
+        is_atomic: false,
+        ..stored(WORKLOAD, generation, "4 one-each")
+    }
 }
 
 async fn try_again(model: &Model) -> Result<usize> {
-    let read = |_: &str| Ok(four());
-    let settings = SearchSettings::uncut(7);
-    let placed = model.place_pending(&uuid(WORKLOAD), read, &settings).await?;
+    let placed = place_pending(model, &uuid(WORKLOAD), &SearchSettings::uncut(7)).await?;
     Ok(placed.map_or(0, |report| report.change.placed.len()))
 }
 
@@ -29,11 +31,7 @@ fn placed_or_stale(tried: Result<usize>) -> usize {
 
 /// Puts the workload. Fitting replicas are placed, the rest stays pending.
 async fn put_some(model: &Model, adopted: Vec<Adopted>) -> Report {
-    let put = Put {
-        is_atomic: false,
-        adopted,
-        ..put(WORKLOAD, None, four())
-    };
+    let put = Put { adopted, ..four(None) };
     place(model, put).await.unwrap()
 }
 
@@ -43,29 +41,21 @@ async fn add_host(f: &mut Fixture, host: u32, domain: &str) {
 }
 
 async fn pending(model: &Model) -> Vec<String> {
-    model.pending_workloads(String::new(), 100).await.unwrap().0
-}
-
-async fn show(model: &Model) -> Report {
-    let found = neighbourhood(model, WORKLOAD).await;
-    let search = async |job: ReportJob| job.run(&Interrupt::default());
-    let read = |_: &str| Ok(spec(3, None));
-    model
-        .report_workload_with(found, read, (&SearchSettings::uncut(7), &caller()), search)
-        .await
-        .unwrap()
+    let page = pending_workloads(model.reader(false), String::new(), 100);
+    page.await.unwrap().0
 }
 
 #[actix_web::test]
 async fn a_replica_that_another_client_removed_is_pending_and_placed_again() {
     let f = cluster(&SITES).await;
-    let report = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
-    let consumer = report.replicas[1].replica.row.consumer.clone();
+    let three = |generation| stored(WORKLOAD, generation, "3 default");
+    let placed = place(&f.model, three(None)).await.unwrap();
+    let consumer = placed.replicas[1].replica.row.consumer.clone();
     let release = crate::model::allocations::Release { consumer };
     f.model.submit(release).await.unwrap();
-    let shown = show(&f.model).await;
+    let shown = report(&f.model, WORKLOAD).await;
     assert_eq!(places(&shown)[1], ("1".to_owned(), None));
-    let again = place(&f.model, put(WORKLOAD, Some(1), spec(3, None))).await.unwrap();
+    let again = place(&f.model, three(Some(1))).await.unwrap();
     assert_eq!(hosts(&again).len(), 3);
 }
 
@@ -76,11 +66,11 @@ async fn pending_replicas_are_placed_when_there_is_room() {
     place(&f.model, put(WORKLOAD + 1, None, spec(2, None))).await.unwrap();
     assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
     assert_eq!(retry(&f.model).await, 0);
-    let stored = f.model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    let stored = fetch(f.model.reader(false), uuid(WORKLOAD)).await.unwrap();
     assert_eq!(stored.row.generation, 1, "a try without a result writes nothing");
     add_host(&mut f, 7, "fd:/d").await;
     assert_eq!(retry(&f.model).await, 1);
-    let stored = f.model.stored_workload(&uuid(WORKLOAD)).await.unwrap();
+    let stored = fetch(f.model.reader(false), uuid(WORKLOAD)).await.unwrap();
     assert_eq!((stored.row.generation, stored.row.revision), (2, 1));
     assert!(pending(&f.model).await.is_empty());
     assert_eq!(f.used(7), 1);
@@ -96,7 +86,8 @@ async fn a_query_for_pending_replicas_looks_at_a_page_of_workloads() {
     }
     let page = async |after: u32| {
         let after = if after == 0 { String::new() } else { uuid(after) };
-        f.model.pending_workloads(after, 1).await.unwrap()
+        let page = pending_workloads(f.model.reader(false), after, 1);
+        page.await.unwrap()
     };
     assert_eq!(page(0).await, (Vec::new(), Some(uuid(WORKLOAD - 1))));
     let found = page(WORKLOAD - 1).await;
@@ -123,7 +114,7 @@ async fn an_adopted_consumer_that_its_program_deleted_gets_no_place_again() {
     assert!(pending(&f.model).await.is_empty());
     assert_eq!(retry(&f.model).await, 0);
     add_host(&mut f, 8, "fd:/e").await;
-    let own = show(&f.model).await.replicas;
+    let own = report(&f.model, WORKLOAD).await.replicas;
     let own = own
         .iter()
         .find(|it| !it.replica.row.is_adopted && it.replica.is_placed());
@@ -131,11 +122,7 @@ async fn an_adopted_consumer_that_its_program_deleted_gets_no_place_again() {
     f.model.submit(Release { consumer }).await.unwrap();
     assert_eq!(pending(&f.model).await, [uuid(WORKLOAD)]);
     assert_eq!(retry(&f.model).await, 0, "the workload waits for a request");
-    let again = Put {
-        is_atomic: false,
-        ..put(WORKLOAD, Some(1), four())
-    };
-    assert_eq!(hosts(&place(&f.model, again).await.unwrap()).len(), 4);
+    assert_eq!(hosts(&place(&f.model, four(Some(1))).await.unwrap()).len(), 4);
 }
 
 #[actix_web::test]
@@ -165,7 +152,7 @@ async fn a_plan_of_pending_replicas_ends_when_the_process_is_to_stop() {
     let place = |is_stopping: bool| {
         let model = f.model.clone();
         let work = move || {
-            let workloads = PendingWorkloads::new(model, |_| Ok(four()), SearchSettings::uncut(7)).unwrap();
+            let workloads = PendingWorkloads::new(model, SearchSettings::uncut(7)).unwrap();
             let interrupt = workloads.interrupt();
             if is_stopping {
                 interrupt();

@@ -24,7 +24,6 @@ async fn set_domain(model: &Model, host: u32, dimension: &str, path: &str) {
         }],
         is_list: false,
         is_forced: false,
-        read,
     };
     model.submit(describe).await.unwrap();
 }
@@ -90,10 +89,7 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
             .await;
             assert_one_each(&f.model, &report.unwrap(), &what).await;
             assert_eq!(plans, 2, "{what}");
-            f.model
-                .delete_workload(&uuid(n), None, Delete::default())
-                .await
-                .unwrap();
+            delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
             for (host, (fault, _)) in (1..).zip(SITES) {
                 set_domain(&f.model, host, "fault", fault).await;
             }
@@ -135,7 +131,7 @@ async fn a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_pla
         .await;
         assert_one_each(&f.model, &report.unwrap(), &what).await;
         assert_eq!(plans, 2, "{what}");
-        f.model.delete_workload(&n, None, Delete::default()).await.unwrap();
+        delete(&f.model, &n, None, Delete::default()).await.unwrap();
     }
     f.check_snapshot().await;
 }

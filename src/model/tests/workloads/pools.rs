@@ -62,7 +62,7 @@ fn with_disks(count: u32) -> Put {
 /// As [`place`], where a refusal need not be proven.
 async fn place_in_pools(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    model.put_workload_with(put, &SearchSettings::uncut(7), search).await
+    put_with(model, put, &SearchSettings::uncut(7), search).await
 }
 
 #[actix_web::test]

@@ -1,10 +1,11 @@
 //! Replicas are counted as claims.
 
 use super::*;
+use crate::model::statistics;
 
 /// The numbers of granted and of released replicas, and of refused replicas by reason.
 fn counted(model: &Model) -> (u64, u64, Vec<(&'static str, u64)>) {
-    let claims = model.numbers().claims;
+    let claims = statistics::read(model).claims;
     let refused = claims.refused().filter(|(_, count)| *count > 0).collect();
     (claims.granted.value(), claims.released.value(), refused)
 }
@@ -38,19 +39,18 @@ async fn replicas_are_counted_as_claims() {
     place(&f.model, large).await.unwrap_err();
     let refused = vec![("no_place", 6), ("no_capacity", 3), ("concurrent_update", 5)];
     assert_eq!(counted(&f.model), (5, 2, refused));
-    f.model
-        .delete_workload(
-            &uuid(WORKLOAD),
-            None,
-            Delete {
-                is_dry_run: true,
-                ..Delete::default()
-            },
-        )
-        .await
-        .unwrap();
-    f.model
-        .delete_workload(&uuid(WORKLOAD), None, Delete::default())
+    delete(
+        &f.model,
+        &uuid(WORKLOAD),
+        None,
+        Delete {
+            is_dry_run: true,
+            ..Delete::default()
+        },
+    )
+    .await
+    .unwrap();
+    delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
         .await
         .unwrap();
     assert_eq!((counted(&f.model).0, counted(&f.model).1), (5, 5));

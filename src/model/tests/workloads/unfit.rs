@@ -1,6 +1,6 @@
 //! Replicas on hosts which no longer meet the conditions of the role: the code gives the reason.
 
-use super::violations::reported;
+use super::violations::report;
 use super::*;
 use crate::model::traits;
 
@@ -15,30 +15,9 @@ async fn set_traits(f: &mut Fixture, host: u32, names: &[&str]) {
     f.model.submit(replace).await.unwrap();
 }
 
-fn with_trait(body: &str) -> Result<Spec> {
-    let mut spec = read(body)?;
-    spec.roles[0].query.request.groups[0].traits.required = vec![[TRAIT.to_owned()].into()];
-    Ok(spec)
-}
-
-fn with_disk(body: &str) -> Result<Spec> {
-    let mut spec = read(body)?;
-    let resources = &mut spec.roles[0].query.request.groups[0].resources;
-    resources.push(("DISK_GB".to_owned(), 1));
-    Ok(spec)
-}
-
-fn asked(body: &str, read: fn(&str) -> Result<Spec>) -> Put {
-    Put {
-        spec: read(body).unwrap(),
-        read,
-        ..stored(WORKLOAD, None, body)
-    }
-}
-
 /// The codes of the violations, with their details.
-async fn found(f: &Fixture, read: fn(&str) -> Result<Spec>) -> Vec<(ReasonCode, String)> {
-    let shown = reported(neighbourhood(&f.model, WORKLOAD).await, &f.model, read).await;
+async fn found(f: &Fixture) -> Vec<(ReasonCode, String)> {
+    let shown = report(&f.model, WORKLOAD).await;
     let found = shown.violations.into_iter();
     found.map(|it| (it.reason.code, it.reason.detail)).collect()
 }
@@ -47,11 +26,13 @@ async fn found(f: &Fixture, read: fn(&str) -> Result<Spec>) -> Vec<(ReasonCode, 
 async fn a_trait_that_was_taken_from_a_host_is_named_and_no_condition() {
     let mut f = cluster(&SITES[..1]).await;
     set_traits(&mut f, 1, &[TRAIT]).await;
-    place(&f.model, asked("1 free", with_trait)).await.unwrap();
-    assert_eq!(found(&f, with_trait).await, []);
+    place(&f.model, stored(WORKLOAD, None, &format!("1 free+trait:{TRAIT}")))
+        .await
+        .unwrap();
+    assert_eq!(found(&f).await, []);
     set_traits(&mut f, 1, &[]).await;
     let expected = "On a host that lacks a required trait or has a forbidden one: 0.";
-    assert_eq!(found(&f, with_trait).await, [(ReasonCode::Traits, expected.to_owned())]);
+    assert_eq!(found(&f).await, [(ReasonCode::Traits, expected.to_owned())]);
 }
 
 #[actix_web::test]
@@ -64,19 +45,18 @@ async fn a_child_that_is_not_up_is_a_state_and_an_inventory_that_is_gone_names_i
     };
     f.model.submit(child).await.unwrap();
     f.model.submit(adding(20, "DISK_GB", 10)).await.unwrap();
-    place(&f.model, asked("1 free", with_disk)).await.unwrap();
-    assert_eq!(found(&f, with_disk).await, []);
+    place(&f.model, stored(WORKLOAD, None, "1 free+class:DISK_GB"))
+        .await
+        .unwrap();
+    assert_eq!(found(&f).await, []);
     describe(&f.model, 20, None, ("-", "-"), ProviderState::Off).await;
     let expected = "On a host with a provider that is not up: 0.";
-    assert_eq!(found(&f, with_disk).await, [(ReasonCode::State, expected.to_owned())]);
+    assert_eq!(found(&f).await, [(ReasonCode::State, expected.to_owned())]);
     describe(&f.model, 20, Some(1), ("-", "-"), ProviderState::Up).await;
     f.execute("DELETE FROM inventories WHERE total = 10 AND resource_class_id = 2");
-    f.model.compare(0, 1000).unwrap();
+    comparisons::compare(&f.model, 0, 1000).unwrap();
     let expected = "On a host without inventory of DISK_GB: 0.";
-    assert_eq!(
-        found(&f, with_disk).await,
-        [(ReasonCode::NoInventory, expected.to_owned())]
-    );
+    assert_eq!(found(&f).await, [(ReasonCode::NoInventory, expected.to_owned())]);
 }
 
 #[actix_web::test]
@@ -89,11 +69,11 @@ async fn a_condition_and_a_domain_that_do_not_hold_any_more_have_their_codes() {
     undescribed.is_forced = true;
     f.model.submit(undescribed).await.unwrap();
     let expected = "On a host without a domain in fault: 0.";
-    assert_eq!(found(&f, read).await, [(ReasonCode::Domain, expected.to_owned())]);
+    assert_eq!(found(&f).await, [(ReasonCode::Domain, expected.to_owned())]);
     let mut other = description(5, Some(2), ("fd:/c", "1"), ProviderState::Up);
     other.providers[0].description.properties.clear();
     other.is_forced = true;
     f.model.submit(other).await.unwrap();
     let expected = "On a host that does not meet where: 0.";
-    assert_eq!(found(&f, read).await, [(ReasonCode::Condition, expected.to_owned())]);
+    assert_eq!(found(&f).await, [(ReasonCode::Condition, expected.to_owned())]);
 }

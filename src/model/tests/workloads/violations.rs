@@ -1,19 +1,19 @@
 //! `GET /v1/violations`: pages and filters, and the same judgement for a single workload and for all workloads.
 
-use std::cell::RefCell;
 use std::time::Duration;
 
-use super::interrupts::InterruptOnDrop;
-use super::neighbours::{apart_from, read_apart};
+use super::bodies::CHANGE;
+use super::neighbours::apart_from;
 use super::*;
-use crate::model::violations::{Filter, JudgeJob, Page, Violated};
-use crate::model::workloads::ReadSpec;
+use crate::db::boot_instant::BootInstant;
+use crate::model::judging::{JudgedPage, Keep, judge_job, judge_page};
+use crate::model::pages::PAGE_BYTES;
+use crate::model::violations::{self, Filter, Page, Violated};
+use crate::model::workloads::{self, StoredWorkload, ended_by};
 
 pub async fn listed(model: &Model, page: Page) -> (Vec<Violated>, Option<String>) {
-    let search = async |job: JudgeJob| job.run(&Interrupt::default());
-    let settings = SearchSettings::uncut(7);
-    model
-        .violations_with(|| model.reader(false), page, read, (&settings, &caller()), search)
+    let (reader, settings) = (model.reader(false), SearchSettings::uncut(7));
+    violations::list(model, &reader, page, &settings, &caller())
         .await
         .unwrap()
 }
@@ -23,6 +23,19 @@ pub fn page(limit: usize) -> Page {
         limit,
         time: Duration::from_secs(60),
         ..Page::default()
+    }
+}
+
+/// All workloads.
+fn all() -> JudgedPage {
+    let Page { limit, time, .. } = page(1_000);
+    JudgedPage {
+        rows: workloads::Page {
+            limit,
+            ..workloads::Page::default()
+        },
+        named: None,
+        time,
     }
 }
 
@@ -60,16 +73,12 @@ pub async fn broken() -> Fixture {
 }
 
 pub async fn report(model: &Model, n: u32) -> Report {
-    reported(neighbourhood(model, n).await, model, read).await
+    reported(neighbourhood(model, n).await, model).await
 }
 
-pub async fn reported(found: Neighbourhood, model: &Model, read: ReadSpec) -> Report {
-    let search = async |job: ReportJob| job.run(&Interrupt::default());
+async fn reported(found: Neighbourhood, model: &Model) -> Report {
     let settings = SearchSettings::uncut(7);
-    model
-        .report_workload_with(found, read, (&settings, &caller()), search)
-        .await
-        .unwrap()
+    workloads::report(model, found, &settings, &caller()).await.unwrap()
 }
 
 #[actix_web::test]
@@ -104,18 +113,9 @@ async fn pages_judge_as_many_workloads_as_were_asked_for_and_have_an_end() {
 #[actix_web::test]
 async fn a_report_without_enough_steps_is_busy_and_never_half_of_one() {
     let f = broken().await;
-    let job = RefCell::new(None);
-    let search = async |its_job: ReportJob| {
-        *job.borrow_mut() = Some(its_job.clone());
-        its_job.run(&Interrupt::default())
-    };
     let (found, settings) = (neighbourhood(&f.model, 902).await, SearchSettings::uncut(7));
-    let whole = f
-        .model
-        .report_workload_with(found, read, (&settings, &caller()), search)
-        .await
-        .unwrap();
-    let job = job.take().expect("it was judged");
+    let job = report_job(&f.model, found, &settings, &caller()).await.unwrap();
+    let whole = job.run(&Interrupt::default()).unwrap();
     let mut ended = 0;
     for steps in 1..1_000 {
         match job.run(&Interrupt::after(steps)) {
@@ -162,29 +162,38 @@ async fn a_page_that_takes_too_long_is_busy_and_its_search_ends() {
     };
     let (model, _running) = Model::start((database, None), &short, rules(), lock, pools()).unwrap();
     place(&model, stored(901, None, "0 free")).await.unwrap();
-    let settings = SearchSettings::uncut(7);
-    let judged = RefCell::new(None);
-    let search = async |job: JudgeJob| {
-        let (interrupt, its_job) = (InterruptOnDrop(Interrupt::default()), job.clone());
-        *judged.borrow_mut() = Some((interrupt.0.clone(), its_job));
-        std::future::pending::<()>().await;
-        job.run(&interrupt.0)
-    };
-    let found = model
-        .violations_with(
-            || model.reader(false),
-            page(1_000),
-            read,
-            (&settings, &caller()),
-            search,
-        )
-        .await;
+    let (settings, caller, stop) = (SearchSettings::uncut(7), caller(), Interrupt::default());
+    let reader = model.reader(false);
+    let found = judge_page(&model, &reader, all(), Slow, (&settings, &caller, Some(&stop))).await;
     assert!(matches!(found, Err(Error::Busy { .. })), "{found:?}");
-    let (interrupt, job) = judged.take().expect("it was searched");
-    let ended = job.run(&interrupt);
+    // The command's time is over, so a job that begins now is busy, and judges nothing.
+    let read = move |conn: &mut _| workloads::list_stored(conn, &all().rows);
+    let stored = reader.read(read).await.unwrap();
+    let now = BootInstant::now();
+    let job = judge_job(&model, stored, Slow, (&settings, &caller), (now, 1))
+        .await
+        .unwrap();
+    let ended = job.run(&ended_by([&stop], now));
     assert!(matches!(ended, Err(Error::Busy { .. })), "{ended:?}");
     assert!(job.run(&Interrupt::default()).is_ok());
     drop(kept);
+}
+
+/// Judges for longer than a command may take.
+#[derive(Clone)]
+struct Slow;
+
+impl Keep for Slow {
+    type Kept = ();
+
+    fn keep(&self, _: &StoredWorkload, _: Result<Report>) -> Option<()> {
+        std::thread::sleep(Duration::from_secs(3));
+        None
+    }
+
+    fn bytes((): &()) -> usize {
+        0
+    }
 }
 
 #[actix_web::test]
@@ -267,44 +276,17 @@ async fn a_workload_on_a_host_is_found_in_pages_of_one() {
 
 #[actix_web::test]
 async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
-    let f = broken().await;
-    let named = |body: &str| -> Result<Spec> {
-        let mut spec = read(body)?;
-        if body.starts_with("1 ") {
-            spec.roles[0].query.request.groups[0].traits.required = vec![["CUSTOM_GONE".to_owned()].into()];
-        }
-        Ok(spec)
-    };
-    let search = async |job: JudgeJob| job.run(&Interrupt::default());
-    let settings = SearchSettings::uncut(7);
-    let found = f
-        .model
-        .violations_with(
-            || f.model.reader(false),
-            page(1_000),
-            named,
-            (&settings, &caller()),
-            search,
-        )
-        .await;
-    let found = codes(&found.unwrap().0);
+    let mut f = broken().await;
+    let named = "1 free+trait:CUSTOM_GONE Number == 5";
+    f.execute(&format!(
+        "UPDATE placet_workloads SET body = '{named}' WHERE uuid = '{}'",
+        uuid(901)
+    ));
+    let found = codes(&listed(&f.model, page(1_000)).await.0);
     assert_eq!(found[0], (901, vec![ReasonCode::Traits]));
     assert_eq!(found.len(), 3);
-    let shown = reported(neighbourhood(&f.model, 901).await, &f.model, named).await;
+    let shown = report(&f.model, 901).await;
     assert_eq!(shown.violations.len(), 1);
-}
-
-thread_local! {
-    /// The change to make at the next read of a workload's spec.
-    static CHANGE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-}
-
-/// As [`read_apart`], after the change.
-fn read_after_change(body: &str) -> Result<Spec> {
-    if let Some(change) = CHANGE.take() {
-        change();
-    }
-    read_apart(body)
 }
 
 /// Makes two workloads with one replica each exchange their hosts at the next read of a spec.
@@ -338,20 +320,11 @@ async fn a_workload_and_those_that_its_rules_name_are_read_in_one_moment() {
     place(&f.model, apart_from(&[901], 902, None, 1)).await.unwrap();
     exchange_hosts(&f, [901, 902]).await;
     let found = neighbourhood(&f.model, 902).await;
-    let shown = reported(found, &f.model, read_after_change).await;
+    let shown = reported(found, &f.model).await;
     assert!(CHANGE.take().is_none(), "they have exchanged their hosts");
     assert!(shown.violations.is_empty(), "{:?}", shown.violations);
     exchange_hosts(&f, [901, 902]).await;
-    let search = async |job: JudgeJob| job.run(&Interrupt::default());
-    let (model, settings, caller) = (&f.model, SearchSettings::uncut(7), caller());
-    let found = model.violations_with(
-        || model.reader(false),
-        page(1_000),
-        read_after_change,
-        (&settings, &caller),
-        search,
-    );
-    let (found, _) = found.await.unwrap();
+    let (found, _) = listed(&f.model, page(1_000)).await;
     assert!(CHANGE.take().is_none(), "they have exchanged their hosts");
     assert!(found.is_empty(), "{found:?}");
 }
@@ -382,19 +355,31 @@ async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
 #[actix_web::test]
 async fn hostile_09_a_page_ends_by_the_length_of_its_violations_and_the_next_one_goes_on() {
     let f = broken().await;
-    let short = async |mut job: JudgeJob| {
-        job.room = 1;
-        job.run(&Interrupt::default())
-    };
-    let (settings, mut found, mut after) = (SearchSettings::uncut(7), Vec::new(), None);
+    let (reader, settings, caller) = (f.model.reader(false), SearchSettings::uncut(7), caller());
+    let (mut found, mut after) = (Vec::new(), None);
     for _ in 0..2 {
-        let page = Page { after, ..page(1_000) };
-        let (violated, next) = (f.model)
-            .violations_with(|| f.model.reader(false), page, read, (&settings, &caller()), short)
-            .await
-            .unwrap();
+        let mut page = all();
+        page.rows.after = after;
+        let judged = judge_page(&f.model, &reader, page, Long, (&settings, &caller, None));
+        let (violated, next) = judged.await.unwrap();
         found.push(codes(&violated).into_iter().map(|(n, _)| n).collect::<Vec<_>>());
         after = next;
     }
     assert_eq!(found, [[902], [903]]);
+}
+
+/// Keeps violations, each of which fills a page.
+#[derive(Clone)]
+struct Long;
+
+impl Keep for Long {
+    type Kept = Violated;
+
+    fn keep(&self, stored: &StoredWorkload, judged: Result<Report>) -> Option<Violated> {
+        Filter::default().keep(stored, judged)
+    }
+
+    fn bytes(kept: &Violated) -> usize {
+        Filter::bytes(kept).min(1) * PAGE_BYTES
+    }
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use crate::error::{Error, Reason, ReasonCode, Reasons, Result};
 use crate::model::batch::state::State;
 use crate::model::providers::{Describe, DescribeAll};
+use crate::model::workloads::spec::ReadSpec;
 use crate::search::ProviderId;
 
 /// # Errors
 /// [`Error::DomainInUse`], with a reason for each host, dimension and workload.
-pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Result<()> {
+pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_spec: ReadSpec) -> Result<()> {
     if command.is_forced {
         return Ok(());
     }
@@ -25,7 +26,7 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId]) -> Re
             continue;
         }
         for (workload, body) in state.workloads_on(*id) {
-            let spec = (command.read)(&body).ok();
+            let spec = read_spec(&body).ok();
             let spread = spec.as_ref().map(|spec| spec.spread_dimensions());
             let is_default = spec.as_ref().is_some_and(|spec| spec.rules.is_none());
             for (dimension, path) in &changed {
