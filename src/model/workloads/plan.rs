@@ -10,25 +10,27 @@ mod shares;
 mod stock;
 mod swap;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use self::shares::{placements, shares};
+use self::shares::placements;
 use super::eligible_hosts::EligibleHosts;
-use super::host_offers::Offered;
 use super::hosts::HostList;
 use super::planned::Planned;
 use super::report::Report;
+use super::spec::Role;
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::Hosts;
-use super::{Found, Put, Replica, ReplicaRow, affinity, ids};
+use super::{Found, Put, Replica, affinity, ids};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
-use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, claim_candidate, negated};
+use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, negated};
 use crate::placing::{self, Eligible, PlacedReplica, Rule, Workload};
-use crate::search::{Interrupt, PlannedUsage, ProviderState, SearchSettings, Snapshot};
+use crate::search::{
+    self, Candidate, Interrupt, Placement, PlannedUsage, ProviderState, Rank, SearchSettings, Snapshot,
+};
 
 /// The search for a request. Clones share the data.
 #[derive(Clone, Debug)]
@@ -51,15 +53,27 @@ struct Kept {
     is_swapped: bool,
 }
 
-/// A plan in progress.
+/// The changes of a plan in progress.
+#[derive(Default)]
+struct Draft {
+    kept: Vec<Kept>,
+    gone: Vec<Replica>,
+    /// Replicas that get a place: new replicas, and replicas that exchange their roles.
+    choices: Vec<ConsumerChoice>,
+    is_exact: bool,
+}
+
+/// The usage with the changes of a plan: within the normal limits, and within the capacities.
+struct Usages {
+    normal: PlannedUsage,
+    hard: PlannedUsage,
+}
+
+/// The facts on which a plan rests.
 struct Planning<'a> {
     job: &'a PlanJob,
     /// The roles by name. The names are looked up, so that no replica is compared with every name.
     roles: HashMap<&'a str, usize>,
-    /// The ids, if the caller names all ids.
-    ids: Option<BTreeSet<&'a str>>,
-    /// The ids whose replicas exchange their roles.
-    swapped: BTreeSet<&'a str>,
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
@@ -69,11 +83,6 @@ struct Planning<'a> {
     own_rules: usize,
     eligible: Arc<Eligible>,
     revision: i64,
-    kept: Vec<Kept>,
-    gone: Vec<Replica>,
-    /// Replicas that get a place: new replicas, and replicas that exchange their roles.
-    choices: Vec<ConsumerChoice>,
-    is_exact: bool,
 }
 
 impl PlanJob {
@@ -145,30 +154,28 @@ impl PlanJob {
         if interrupt.count(u64::from(spec.count()).max(stored as u64) * STEPS_A_REPLICA) {
             return Err(too_long());
         }
-        let (roles, ids) = (spec.roles.iter().enumerate(), self.put.ids.as_ref());
-        let mut planning = Planning {
+        let roles = self.roles().iter().enumerate();
+        let planning = Planning {
             rules,
             own_rules,
             eligible,
             revision: self.revision(),
             job: self,
             roles: roles.map(|(at, role)| (role.name.as_str(), at)).collect(),
-            ids: ids.map(|ids| ids.iter().map(String::as_str).collect()),
-            swapped: self.put.swaps.iter().flatten().map(String::as_str).collect(),
             settings,
             interrupt,
             list,
-            kept: Vec::new(),
-            gone: Vec::new(),
-            choices: Vec::new(),
-            is_exact: true,
         };
-        planning.take_stock()?;
-        planning.release();
-        let (mut normal, mut hard) = planning.usage();
-        planning.swap(&mut normal, &mut hard)?;
-        let reasons = planning.place(normal, hard)?;
-        Ok(planning.into_planned(reasons))
+        let mut draft = stock::take(&planning)?;
+        release(&planning, &mut draft);
+        let mut usages = usages(&self.snapshot, &draft);
+        swap::swap(&planning, &mut draft, &mut usages)?;
+        let reasons = places::place(&planning, &mut draft, usages)?;
+        Ok(set::planned(&planning, draft, reasons))
+    }
+
+    fn roles(&self) -> &[Role] {
+        &self.put.spec.roles
     }
 
     fn revision(&self) -> i64 {
@@ -189,35 +196,35 @@ fn hash(text: &str) -> u64 {
     hasher.finish()
 }
 
+impl Draft {
+    /// The ids of adopted consumers, of staying and of leaving replicas.
+    fn adopted(&self) -> HashMap<String, String> {
+        let all = self.kept.iter().map(|it| &it.replica).chain(&self.gone);
+        let adopted = all.map(|it| &it.row).filter(|it| it.is_adopted);
+        adopted.map(|it| (it.consumer.clone(), it.id.clone())).collect()
+    }
+
+    /// Sorts the replicas that stay by their ids.
+    fn sort(&mut self) {
+        self.kept
+            .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
+    }
+}
+
+impl Usages {
+    fn add(&mut self, placements: &[Placement]) {
+        self.normal.add(placements);
+        self.hard.add(placements);
+    }
+}
+
 impl Planning<'_> {
     fn wanted(&self) -> Vec<u32> {
-        self.job.put.spec.roles.iter().map(|role| role.count).collect()
+        self.job.roles().iter().map(|role| role.count).collect()
     }
 
     fn role(&self, name: &str) -> Option<usize> {
         self.roles.get(name).copied()
-    }
-
-    /// Releases replicas of each role that has more than the wanted number.
-    fn release(&mut self) {
-        let wanted = self.wanted();
-        let has = |role: usize| self.kept.iter().filter(|it| it.role == role).count();
-        if (0..wanted.len()).all(|role| has(role) <= wanted[role] as usize) {
-            return;
-        }
-        let is_lost = |host: u32| self.job.snapshot.state(self.list.slots[host as usize]) == ProviderState::Lost;
-        let replicas = self.kept.iter().map(|it| placing::Replica {
-            role: it.role,
-            host: it.host,
-            lost: it.host.is_some_and(is_lost),
-        });
-        let replicas: Vec<placing::Replica> = replicas.collect();
-        let workload = self.workload(&wanted, &[]);
-        let released = placing::release(&self.list.cluster, &self.eligible, &workload, &replicas, self.interrupt);
-        self.is_exact &= released.is_exact;
-        for at in released.gone.into_iter().rev() {
-            self.gone.push(self.kept.remove(at).replica);
-        }
     }
 
     /// The hosts, with the data for the reasons of refusals.
@@ -226,7 +233,7 @@ impl Planning<'_> {
             snapshot,
             list: &self.list,
             eligible: &self.eligible,
-            roles: &self.job.put.spec.roles,
+            roles: self.job.roles(),
             settings: &self.settings,
         }
     }
@@ -237,109 +244,6 @@ impl Planning<'_> {
             rules: &self.rules,
             quorum: self.job.put.spec.quorum,
             placed,
-        }
-    }
-
-    /// The usage within the normal limits, and within the capacities, without the amounts that this request gives back.
-    fn usage(&self) -> (PlannedUsage, PlannedUsage) {
-        let snapshot = &self.job.snapshot;
-        let normal = if snapshot.catalog().has_normal_limits() {
-            Arc::new(snapshot.at_normal_limits())
-        } else {
-            Arc::clone(snapshot)
-        };
-        // An adopted consumer that leaves keeps the allocations.
-        let gone = self.gone.iter().filter(|it| !it.row.is_adopted);
-        let swapped = self.kept.iter().filter(|it| it.is_swapped).map(|it| &it.replica);
-        let (mut normal, mut hard) = (PlannedUsage::new(normal), PlannedUsage::new(Arc::clone(snapshot)));
-        for replica in gone.chain(swapped) {
-            let back = negated(&placements(snapshot, replica));
-            normal.add(&back);
-            hard.add(&back);
-        }
-        (normal, hard)
-    }
-
-    /// Gives the missing replicas their ids, and the first replicas of each role a place.
-    ///
-    /// # Errors
-    /// [`Error::BadRequest`] if too few of the caller's ids are free.
-    fn add_new(&mut self, missing: &[u32], mut places: Vec<Vec<(u32, Offered)>>) -> Result<()> {
-        let used: BTreeSet<String> = self.kept.iter().map(|it| it.replica.row.id.clone()).collect();
-        let (put, adopted) = (&self.job.put, self.adopted());
-        // An adopted consumer that leaves keeps the allocations, so no new replica takes the consumer over.
-        let leaving = self.gone.iter().filter(|it| it.row.is_adopted);
-        let leaving: BTreeSet<String> = leaving.map(|it| it.row.consumer.clone()).collect();
-        let is_taken = |id: &String| {
-            ids::other_id(&adopted, &put.uuid, id).is_some()
-                || !leaving.is_empty() && leaving.contains(&ids::consumer_of(&put.uuid, id))
-        };
-        let mut free = ids::free(put.ids.as_deref(), &used).filter(|id| !is_taken(id));
-        for (role, missing) in missing.iter().enumerate() {
-            let waiting = self.kept.iter().filter(|it| it.role == role && !it.replica.is_placed());
-            let waiting = waiting.count();
-            for _ in waiting..*missing as usize {
-                let Some(id) = free.next() else {
-                    return Err(Error::BadRequest {
-                        detail: "ids: too few of them are free: replicas with the others would be consumers that were \
-                                 adopted. Name other ids, or leave `ids` out."
-                            .to_owned(),
-                    });
-                };
-                let replica = self.pending(id, role);
-                self.kept.push(Kept {
-                    replica,
-                    role,
-                    host: None,
-                    is_swapped: false,
-                });
-            }
-        }
-        self.kept
-            .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
-        places.iter_mut().for_each(|places| places.reverse());
-        let first_new = self.choices.len();
-        for at in 0..self.kept.len() {
-            if self.kept[at].replica.is_placed() {
-                continue;
-            }
-            let Some((host, offered)) = places[self.kept[at].role].pop() else {
-                continue;
-            };
-            let place = claim_candidate(&self.job.snapshot, &offered.candidate);
-            // If the normal room is gone at the claim, a different host may have some. So the claim keeps the normal
-            // limits, and the request is planned again.
-            let limits = if offered.offer.over > 0 {
-                Limits::NormalFirst
-            } else {
-                Limits::Normal
-            };
-            self.kept[at].replica.row.revision = self.revision;
-            let choice = self.choice(&self.kept[at].replica, place.clone(), limits);
-            self.choices.push(choice);
-            self.kept[at].replica.allocations = shares(&self.job.snapshot, &place);
-            self.kept[at].host = Some(host);
-        }
-        // Places within the normal limits come first. Claimed last, these places would find the normal room taken.
-        self.choices[first_new..].sort_by_key(|choice| choice.limits == Limits::NormalFirst);
-        Ok(())
-    }
-
-    /// A replica without a place. If a leaving replica has the same consumer, this consumer gets the new place.
-    fn pending(&mut self, id: String, role: usize) -> Replica {
-        let consumer = ids::consumer_of(&self.job.put.uuid, &id);
-        let before = self.gone.iter().position(|it| it.row.consumer == consumer);
-        let before = before.map(|at| self.gone.swap_remove(at));
-        Replica {
-            row: ReplicaRow {
-                id,
-                consumer,
-                role: self.job.put.spec.roles[role].name.clone(),
-                revision: self.revision,
-                is_adopted: false,
-            },
-            generation: before.and_then(|it| it.generation),
-            allocations: Vec::new(),
         }
     }
 
@@ -359,4 +263,63 @@ impl Planning<'_> {
             is_required: true,
         }
     }
+
+    /// The best candidate for a role on a host: within the normal limits, else within the capacities.
+    fn candidate_on(&self, host: u32, role: usize, usages: &mut Usages) -> Result<Option<Candidate>> {
+        let (slot, role) = (self.list.slots[host as usize], &self.job.roles()[role]);
+        let scoring = role.query.rank.and_then(Rank::scoring);
+        for usage in [&mut usages.normal, &mut usages.hard] {
+            let snapshot = Arc::clone(usage.snapshot());
+            let request = &role.query.request;
+            let found = search::best_in_host(&snapshot, request, scoring, slot, &self.settings)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Releases replicas of each role that has more than the wanted number.
+fn release(planning: &Planning<'_>, draft: &mut Draft) {
+    let (wanted, list) = (planning.wanted(), &planning.list);
+    let has = |role: usize| draft.kept.iter().filter(|it| it.role == role).count();
+    if (0..wanted.len()).all(|role| has(role) <= wanted[role] as usize) {
+        return;
+    }
+    let snapshot = &planning.job.snapshot;
+    let is_lost = |host: u32| snapshot.state(list.slots[host as usize]) == ProviderState::Lost;
+    let replicas = draft.kept.iter().map(|it| placing::Replica {
+        role: it.role,
+        host: it.host,
+        lost: it.host.is_some_and(is_lost),
+    });
+    let replicas: Vec<placing::Replica> = replicas.collect();
+    let workload = planning.workload(&wanted, &[]);
+    let (eligible, interrupt) = (&planning.eligible, planning.interrupt);
+    let released = placing::release(&list.cluster, eligible, &workload, &replicas, interrupt);
+    draft.is_exact &= released.is_exact;
+    for at in released.gone.into_iter().rev() {
+        draft.gone.push(draft.kept.remove(at).replica);
+    }
+}
+
+/// The usage without the amounts that the request gives back.
+fn usages(snapshot: &Arc<Snapshot>, draft: &Draft) -> Usages {
+    let normal = if snapshot.catalog().has_normal_limits() {
+        Arc::new(snapshot.at_normal_limits())
+    } else {
+        Arc::clone(snapshot)
+    };
+    // An adopted consumer that leaves keeps the allocations.
+    let gone = draft.gone.iter().filter(|it| !it.row.is_adopted);
+    let swapped = draft.kept.iter().filter(|it| it.is_swapped).map(|it| &it.replica);
+    let mut usages = Usages {
+        normal: PlannedUsage::new(normal),
+        hard: PlannedUsage::new(Arc::clone(snapshot)),
+    };
+    for replica in gone.chain(swapped) {
+        usages.add(&negated(&placements(snapshot, replica)));
+    }
+    usages
 }

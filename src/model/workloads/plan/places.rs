@@ -5,16 +5,21 @@
 //! different place on the same host. If there is none, the replica is placed again, beside the other replicas. A better
 //! choice may exist in this case, and a refusal is no proof.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Planning;
+use super::shares::shares;
+use super::{Draft, Kept, Planning, Usages};
 use crate::error::{Error, NoPlace, Reasons, Result};
+use crate::model::claims::{Limits, claim_candidate};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
 use crate::model::workloads::time::too_long;
-use crate::model::workloads::{admission, refusal};
+use crate::model::workloads::{Replica, ReplicaRow, admission, ids, refusal};
 use crate::placing::{self, Effort, Offer, Placed, PlacedReplica, Refusal};
-use crate::search::{PlannedUsage, Snapshot};
+use crate::search::Snapshot;
+
+/// By role, the hosts of the new replicas.
+type Places = Vec<Vec<(u32, Offered)>>;
 
 /// A new replica's place.
 struct Place {
@@ -23,145 +28,218 @@ struct Place {
     offered: Offered,
 }
 
-impl Planning<'_> {
-    /// Places the missing replicas. Returns why some have no place.
-    pub fn place(&mut self, mut normal: PlannedUsage, mut hard: PlannedUsage) -> Result<Reasons> {
-        let (wanted, mut placed) = self.placed();
-        let missing = missing(&wanted, &placed);
-        if missing.iter().all(|count| *count == 0) {
-            return Ok(Reasons::default());
-        }
-        let roles = &self.job.put.spec.roles;
-        if self.job.put.is_atomic {
-            admission::check(
-                normal.snapshot(),
-                (&self.list, &self.eligible),
-                roles,
-                &missing,
-                self.interrupt,
-            )?;
-        }
-        let mut places: Vec<Vec<(u32, Offered)>> = vec![Vec::new(); wanted.len()];
-        let refused = loop {
-            let snapshots = [Arc::clone(normal.snapshot()), Arc::clone(hard.snapshot())];
-            let (chosen, refusal) = self.choose(&snapshots, &wanted, &placed)?;
-            let refused = refusal.map(|refusal| (refusal, snapshots));
-            if self.interrupt.has_ended() {
-                return Err(too_long());
-            }
-            if self.job.put.is_atomic && refused.is_some() {
-                break refused;
-            }
-            let count = chosen.len();
-            let taken = self.take(chosen, [&mut normal, &mut hard])?;
-            let is_last = taken.len() == count;
-            for Place { host, role, offered } in taken {
-                placed.push(PlacedReplica { role, host });
-                places[role].push((host, offered));
-            }
-            if is_last {
-                break refused;
-            }
-            self.is_exact = false;
-        };
-        let reasons = match refused {
-            Some((refusal, [_, hard])) => self.refused(&hard, &missing, &refusal)?,
-            None => Reasons::default(),
-        };
-        self.add_new(&missing, places)?;
-        Ok(reasons)
+/// Places the missing replicas. Returns why some have no place.
+pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> Result<Reasons> {
+    let (job, interrupt) = (planning.job, planning.interrupt);
+    let (wanted, mut placed) = placed(planning, draft);
+    let missing = missing(&wanted, &placed);
+    if missing.iter().all(|count| *count == 0) {
+        return Ok(Reasons::default());
     }
-
-    /// The wanted replicas by role, and the placed replicas. A replica at a place that the snapshot does not know is
-    /// left out of both, and not judged.
-    fn placed(&self) -> (Vec<u32>, Vec<PlacedReplica>) {
-        let mut wanted = self.wanted();
-        let mut placed: Vec<PlacedReplica> = Vec::new();
-        for it in self.kept.iter().filter(|it| it.replica.is_placed()) {
-            match it.host {
-                Some(host) => placed.push(PlacedReplica { role: it.role, host }),
-                None => wanted[it.role] -= 1,
-            }
-        }
-        (wanted, placed)
+    if job.put.is_atomic {
+        let hosts = (&*planning.list, &*planning.eligible);
+        admission::check(usages.normal.snapshot(), hosts, job.roles(), &missing, interrupt)?;
     }
-
-    /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
-    fn choose(
-        &mut self,
-        [normal, hard]: &[Arc<Snapshot>; 2],
-        wanted: &[u32],
-        placed: &[PlacedReplica],
-    ) -> Result<(Vec<Place>, Option<Refusal>)> {
-        let missing = missing(wanted, placed);
-        let offers = HostOffers::new(
-            [normal, hard],
-            &self.list,
-            &self.job.put.spec.roles,
-            &missing,
-            &self.settings,
-        )?;
-        let effort = Effort {
-            atomic: self.job.put.is_atomic,
-            seed: self.settings.seed,
-            budget: Effort::BUDGET,
-            interrupt: self.interrupt.clone(),
-        };
-        let hosts = (&self.list.cluster, &*self.eligible);
-        let answer = placing::place(hosts, &offers, &self.workload(wanted, placed), &effort);
-        if self.interrupt.has_ended() {
+    let mut places: Places = vec![Vec::new(); wanted.len()];
+    let refused = loop {
+        let snapshots = [&mut usages.normal, &mut usages.hard].map(|usage| Arc::clone(usage.snapshot()));
+        let (chosen, refusal) = choose(planning, draft, &snapshots, (&wanted, &placed))?;
+        let refused = refusal.map(|refusal| (refusal, snapshots));
+        if interrupt.has_ended() {
             return Err(too_long());
         }
-        let places = places(&offers, &answer)?;
-        self.is_exact &= offers.is_exact() && answer.is_exact;
-        Ok((places, answer.refusal))
-    }
-
-    /// Takes places one after the other. Returns the first place, and all places for which the host still has room.
-    fn take(&self, chosen: Vec<Place>, [normal, hard]: [&mut PlannedUsage; 2]) -> Result<Vec<Place>> {
-        if !hard.snapshot().has_sharing() {
-            return Ok(chosen);
+        if job.put.is_atomic && refused.is_some() {
+            break refused;
         }
-        let mut taken = Vec::with_capacity(chosen.len());
-        for place in chosen {
-            let Place { host, role, offered } = place;
-            let usage = if offered.offer.over > 0 { &*hard } else { &*normal };
-            let offered = if usage.has_room(&offered.candidate.placements) {
-                Some(offered)
-            } else {
-                let found = self.candidate_on(host, &self.job.put.spec.roles[role], [&mut *normal, &mut *hard])?;
-                found.map(|candidate| {
-                    let over = normal.added_over(&candidate.placements);
-                    let offer = Offer { over, ..offered.offer };
-                    Offered { offer, candidate }
-                })
+        let count = chosen.len();
+        let taken = take(planning, chosen, &mut usages)?;
+        let is_last = taken.len() == count;
+        for Place { host, role, offered } in taken {
+            placed.push(PlacedReplica { role, host });
+            places[role].push((host, offered));
+        }
+        if is_last {
+            break refused;
+        }
+        draft.is_exact = false;
+    };
+    let reasons = match refused {
+        Some((refusal, [_, hard])) => self::refused(planning, &hard, &missing, (&refusal, draft.is_exact))?,
+        None => Reasons::default(),
+    };
+    add_new(planning, draft, &missing, places)?;
+    Ok(reasons)
+}
+
+/// The wanted replicas by role, and the placed replicas. A replica at a place that the snapshot does not know is
+/// left out of both, and not judged.
+fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplica>) {
+    let mut wanted = planning.wanted();
+    let mut placed: Vec<PlacedReplica> = Vec::new();
+    for it in draft.kept.iter().filter(|it| it.replica.is_placed()) {
+        match it.host {
+            Some(host) => placed.push(PlacedReplica { role: it.role, host }),
+            None => wanted[it.role] -= 1,
+        }
+    }
+    (wanted, placed)
+}
+
+/// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
+fn choose(
+    planning: &Planning<'_>,
+    draft: &mut Draft,
+    [normal, hard]: &[Arc<Snapshot>; 2],
+    (wanted, placed): (&[u32], &[PlacedReplica]),
+) -> Result<(Vec<Place>, Option<Refusal>)> {
+    let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
+    let missing = missing(wanted, placed);
+    let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
+    let effort = Effort {
+        atomic: job.put.is_atomic,
+        seed: settings.seed,
+        budget: Effort::BUDGET,
+        interrupt: planning.interrupt.clone(),
+    };
+    let hosts = (&list.cluster, &*planning.eligible);
+    let answer = placing::place(hosts, &offers, &planning.workload(wanted, placed), &effort);
+    if planning.interrupt.has_ended() {
+        return Err(too_long());
+    }
+    let places = places(&offers, &answer)?;
+    draft.is_exact &= offers.is_exact() && answer.is_exact;
+    Ok((places, answer.refusal))
+}
+
+/// Takes places one after the other. Returns the first place, and all places for which the host still has room.
+fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Result<Vec<Place>> {
+    if !usages.hard.snapshot().has_sharing() {
+        return Ok(chosen);
+    }
+    let mut taken = Vec::with_capacity(chosen.len());
+    for place in chosen {
+        let Place { host, role, offered } = place;
+        let is_over = offered.offer.over > 0;
+        let usage = if is_over { &usages.hard } else { &usages.normal };
+        let offered = if usage.has_room(&offered.candidate.placements) {
+            Some(offered)
+        } else {
+            let found = planning.candidate_on(host, role, usages)?;
+            found.map(|candidate| {
+                let over = usages.normal.added_over(&candidate.placements);
+                let offer = Offer { over, ..offered.offer };
+                Offered { offer, candidate }
+            })
+        };
+        if let Some(offered) = offered {
+            usages.add(&offered.candidate.placements);
+            taken.push(Place { host, role, offered });
+        }
+    }
+    Ok(taken)
+}
+
+/// Why replicas have no place.
+///
+/// # Errors
+/// [`Error::NoPlace`] if the request is atomic.
+fn refused(
+    planning: &Planning<'_>,
+    snapshot: &Snapshot,
+    missing: &[u32],
+    (refusal, is_exact): (&Refusal, bool),
+) -> Result<Reasons> {
+    let found = (missing, &planning.rules[..planning.own_rules], refusal);
+    let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
+    let reasons = refusal::reasons(snapshot, list, job.roles(), found, settings)?;
+    if !job.put.is_atomic {
+        return Ok(reasons);
+    }
+    Err(Error::NoPlace {
+        refusal: Arc::new(NoPlace {
+            missing: missing.iter().sum(),
+            reasons,
+            is_exact,
+        }),
+    })
+}
+
+/// Gives the missing replicas their ids, and the first replicas of each role a place.
+///
+/// # Errors
+/// [`Error::BadRequest`] if too few of the caller's ids are free.
+fn add_new(planning: &Planning<'_>, draft: &mut Draft, missing: &[u32], mut places: Places) -> Result<()> {
+    let used: BTreeSet<String> = draft.kept.iter().map(|it| it.replica.row.id.clone()).collect();
+    let (job, put, adopted) = (planning.job, &planning.job.put, draft.adopted());
+    // An adopted consumer that leaves keeps the allocations, so no new replica takes the consumer over.
+    let leaving = draft.gone.iter().filter(|it| it.row.is_adopted);
+    let leaving: BTreeSet<String> = leaving.map(|it| it.row.consumer.clone()).collect();
+    let is_taken = |id: &String| {
+        ids::other_id(&adopted, &put.uuid, id).is_some()
+            || !leaving.is_empty() && leaving.contains(&ids::consumer_of(&put.uuid, id))
+    };
+    let mut free = ids::free(put.ids.as_deref(), &used).filter(|id| !is_taken(id));
+    for (role, missing) in missing.iter().enumerate() {
+        let waits = |it: &&Kept| it.role == role && !it.replica.is_placed();
+        let waiting = draft.kept.iter().filter(waits).count();
+        for _ in waiting..*missing as usize {
+            let Some(id) = free.next() else {
+                return Err(Error::BadRequest {
+                    detail: "ids: too few of them are free: replicas with the others would be consumers that were \
+                             adopted. Name other ids, or leave `ids` out."
+                        .to_owned(),
+                });
             };
-            if let Some(offered) = offered {
-                normal.add(&offered.candidate.placements);
-                hard.add(&offered.candidate.placements);
-                taken.push(Place { host, role, offered });
-            }
+            let replica = pending(planning, draft, id, role);
+            draft.kept.push(Kept {
+                replica,
+                role,
+                host: None,
+                is_swapped: false,
+            });
         }
-        Ok(taken)
     }
+    draft.sort();
+    places.iter_mut().for_each(|places| places.reverse());
+    let first_new = draft.choices.len();
+    for kept in draft.kept.iter_mut().filter(|it| !it.replica.is_placed()) {
+        let Some((host, offered)) = places[kept.role].pop() else {
+            continue;
+        };
+        let place = claim_candidate(&job.snapshot, &offered.candidate);
+        // If the normal room is gone at the claim, a different host may have some. So the claim keeps the normal
+        // limits, and the request is planned again.
+        let limits = if offered.offer.over > 0 {
+            Limits::NormalFirst
+        } else {
+            Limits::Normal
+        };
+        kept.replica.row.revision = planning.revision;
+        let choice = planning.choice(&kept.replica, place.clone(), limits);
+        draft.choices.push(choice);
+        kept.replica.allocations = shares(&job.snapshot, &place);
+        kept.host = Some(host);
+    }
+    // Places within the normal limits come first. Claimed last, these places would find the normal room taken.
+    draft.choices[first_new..].sort_by_key(|choice| choice.limits == Limits::NormalFirst);
+    Ok(())
+}
 
-    /// Why replicas have no place.
-    ///
-    /// # Errors
-    /// [`Error::NoPlace`] if the request is atomic.
-    fn refused(&self, snapshot: &Snapshot, missing: &[u32], refusal: &Refusal) -> Result<Reasons> {
-        let found = (missing, &self.rules[..self.own_rules], refusal);
-        let reasons = refusal::reasons(snapshot, &self.list, &self.job.put.spec.roles, found, &self.settings)?;
-        if !self.job.put.is_atomic {
-            return Ok(reasons);
-        }
-        Err(Error::NoPlace {
-            refusal: Arc::new(NoPlace {
-                missing: missing.iter().sum(),
-                reasons,
-                is_exact: self.is_exact,
-            }),
-        })
+/// A replica without a place. If a leaving replica has the same consumer, this consumer gets the new place.
+fn pending(planning: &Planning<'_>, draft: &mut Draft, id: String, role: usize) -> Replica {
+    let consumer = ids::consumer_of(&planning.job.put.uuid, &id);
+    let before = draft.gone.iter().position(|it| it.row.consumer == consumer);
+    let before = before.map(|at| draft.gone.swap_remove(at));
+    Replica {
+        row: ReplicaRow {
+            id,
+            consumer,
+            role: planning.job.roles()[role].name.clone(),
+            revision: planning.revision,
+            is_adopted: false,
+        },
+        generation: before.and_then(|it| it.generation),
+        allocations: Vec::new(),
     }
 }
 

@@ -3,135 +3,131 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Kept, Planned, Planning};
+use super::{Draft, Kept, PlanJob, Planned, Planning};
 use crate::error::Reasons;
 use crate::model::workloads::report::{Report, Reported};
 use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
 
-impl Planning<'_> {
-    /// `reasons` say why some replicas have no place.
-    pub fn into_planned(self, reasons: Reasons) -> Planned {
-        let (job, put) = (self.job, &self.job.put);
-        let known = job.found.stored.as_ref().map(|stored| stored.row.generation);
-        let named = job.found.stored.as_ref().map_or(0, |stored| stored.row.named);
-        let mut row = WorkloadRow {
+/// The result of a plan. `reasons` say why some replicas have no place.
+pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Planned {
+    let (job, put) = (planning.job, &planning.job.put);
+    let known = job.found.stored.as_ref().map(|stored| stored.row.generation);
+    let named = job.found.stored.as_ref().map_or(0, |stored| stored.row.named);
+    let mut row = WorkloadRow {
+        uuid: put.uuid.clone(),
+        name: put.name.clone(),
+        project: put.owner.project.clone(),
+        user: put.owner.user.clone(),
+        generation: known.map_or(1, |generation| generation + 1),
+        revision: planning.revision,
+        body: put.body.as_str().into(),
+        named,
+    };
+    let neighbours: BTreeSet<String> = put.spec.neighbours().into_iter().collect();
+    let neighbour = |uuid: &String| {
+        let other = job.found.others.get(uuid);
+        other.map_or_else(|| Neighbour::missing(uuid), |other| Neighbour::of(&other.row))
+    };
+    let neighbours = neighbours.iter().map(neighbour).collect();
+    let referrers = job.found.referrers.iter().filter(|_| known.is_none());
+    let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
+    let chosen: BTreeSet<&str> = draft.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
+    let stored = job.found.stored.iter().flat_map(|stored| &stored.replicas);
+    let had_place = stored.filter(|it| it.is_placed()).map(|it| it.row.consumer.as_str());
+    let had_place: BTreeSet<&str> = had_place.collect();
+    let gives_back = |it: &Replica| it.generation.is_some() && had_place.contains(it.row.consumer.as_str());
+    let others = draft.kept.iter().map(|it| &it.replica);
+    let others = others.filter(|it| !chosen.contains(it.row.consumer.as_str()));
+    // A consumer that left gives back the allocations if the id has no new place yet.
+    let (pending, unchanged): (Vec<&Replica>, Vec<&Replica>) = others.partition(|it| !it.is_placed() && gives_back(it));
+    let gone = draft.gone.iter().filter(|it| !it.row.is_adopted && gives_back(it));
+    let released = pending.into_iter().chain(gone);
+    let released = released.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
+    let released: Vec<(String, i64)> = released.collect();
+    let unchanged = unchanged.into_iter().map(|it| (it.row.consumer.clone(), it.generation));
+    let unchanged: Vec<(String, Option<i64>)> = unchanged.collect();
+    let hosts: Vec<Option<u32>> = draft.kept.iter().map(|it| it.host).collect();
+    let replicas: Vec<Replica> = draft.kept.iter().map(|it| it.replica.clone()).collect();
+    if let Some(stored) = &job.found.stored
+        && draft.choices.is_empty()
+        && released.is_empty()
+        && is_same(stored, &row, &replicas)
+    {
+        row.generation = stored.row.generation;
+    }
+    let reported = Reported {
+        hosts: planning.hosts(&job.snapshot),
+        rules: &planning.rules[..planning.own_rules],
+        spec: &put.spec,
+        others: &job.found.others,
+    };
+    let report = Report {
+        reasons,
+        is_exact: draft.is_exact,
+        ..reported.report(row.clone(), &replicas, &hosts)
+    };
+    let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
+    let planned_hosts = planned_hosts(planning, &draft);
+    Planned {
+        set: Set {
             uuid: put.uuid.clone(),
-            name: put.name.clone(),
-            project: put.owner.project.clone(),
-            user: put.owner.user.clone(),
-            generation: known.map_or(1, |generation| generation + 1),
-            revision: self.revision,
-            body: put.body.as_str().into(),
+            known,
             named,
-        };
-        let neighbours: BTreeSet<String> = put.spec.neighbours().into_iter().collect();
-        let neighbour = |uuid: &String| {
-            let other = job.found.others.get(uuid);
-            other.map_or_else(|| Neighbour::missing(uuid), |other| Neighbour::of(&other.row))
-        };
-        let neighbours = neighbours.iter().map(neighbour).collect();
-        let referrers = job.found.referrers.iter().filter(|_| known.is_none());
-        let referrers = referrers.map(|(uuid, _)| neighbour(uuid)).collect();
-        let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
-        let stored = job.found.stored.iter().flat_map(|stored| &stored.replicas);
-        let had_place = stored.filter(|it| it.is_placed()).map(|it| it.row.consumer.as_str());
-        let had_place: BTreeSet<&str> = had_place.collect();
-        let gives_back = |it: &Replica| it.generation.is_some() && had_place.contains(it.row.consumer.as_str());
-        let others = self.kept.iter().map(|it| &it.replica);
-        let others = others.filter(|it| !chosen.contains(it.row.consumer.as_str()));
-        // A consumer that left gives back the allocations if the id has no new place yet.
-        let (pending, unchanged): (Vec<&Replica>, Vec<&Replica>) =
-            others.partition(|it| !it.is_placed() && gives_back(it));
-        let gone = self.gone.iter().filter(|it| !it.row.is_adopted && gives_back(it));
-        let released = pending.into_iter().chain(gone);
-        let released = released.filter_map(|it| Some((it.row.consumer.clone(), it.generation?)));
-        let released: Vec<(String, i64)> = released.collect();
-        let unchanged = unchanged.into_iter().map(|it| (it.row.consumer.clone(), it.generation));
-        let unchanged: Vec<(String, Option<i64>)> = unchanged.collect();
-        let hosts: Vec<Option<u32>> = self.kept.iter().map(|it| it.host).collect();
-        let replicas: Vec<Replica> = self.kept.iter().map(|it| it.replica.clone()).collect();
-        if let Some(stored) = &job.found.stored
-            && self.choices.is_empty()
-            && released.is_empty()
-            && is_same(stored, &row, &replicas)
-        {
-            row.generation = stored.row.generation;
-        }
-        let reported = Reported {
-            hosts: self.hosts(&job.snapshot),
-            rules: &self.rules[..self.own_rules],
-            spec: &put.spec,
-            others: &job.found.others,
-        };
-        let report = Report {
-            reasons,
-            is_exact: self.is_exact,
-            ..reported.report(row.clone(), &replicas, &hosts)
-        };
-        let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
-        let planned_hosts = self.planned_hosts();
-        Planned {
-            set: Set {
-                uuid: put.uuid.clone(),
-                known,
-                named,
-                neighbours,
-                referrers,
-                row: Some(Box::new(row)),
-                replicas: replicas.into_iter().map(|it| it.row).collect(),
-                standing: unchanged,
-                released,
-                adopted: adopted.collect(),
-                hosts: planned_hosts,
-                placed: self.choices,
-            },
-            report,
-        }
+            neighbours,
+            referrers,
+            row: Some(Box::new(row)),
+            replicas: replicas.into_iter().map(|it| it.row).collect(),
+            standing: unchanged,
+            released,
+            adopted: adopted.collect(),
+            hosts: planned_hosts,
+            placed: draft.choices,
+        },
+        report,
     }
+}
 
-    /// The hosts on which the places rest. A description that changes the domains of a host is refused if replicas on
-    /// the host are spread over these domains. So the host of a placed replica counts only if the rule `spread` is
-    /// new for the replica.
-    fn planned_hosts(&self) -> Vec<PlannedHost> {
-        let dimensions: Vec<Arc<str>> = self.list.names.iter().map(|name| name.as_str().into()).collect();
-        if dimensions.is_empty() {
-            return Vec::new();
-        }
-        let chosen: BTreeSet<&str> = self.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
-        let is_chosen = |it: &Kept| chosen.contains(it.replica.row.consumer.as_str());
-        let rests_on_placed = !chosen.is_empty() && self.has_new_members();
-        let mut hosts: BTreeMap<u32, bool> = BTreeMap::new();
-        for it in &self.kept {
-            let counts = is_chosen(it) || rests_on_placed && it.replica.is_placed();
-            if let Some(host) = it.host.filter(|_| counts) {
-                *hosts.entry(host).or_insert(true) &= !is_chosen(it);
-            }
-        }
-        let snapshot = &self.job.snapshot;
-        let planned = hosts.into_iter().map(|(host, is_unclaimed)| {
-            let slot = self.list.slots[host as usize];
-            let domains = dimensions
-                .iter()
-                .map(|name| (Arc::clone(name), snapshot.own_domain(slot, name).cloned()));
-            PlannedHost {
-                host: snapshot.uuid(slot).to_string(),
-                domains: domains.collect(),
-                is_unclaimed,
-            }
-        });
-        planned.collect()
+/// The hosts on which the places rest. A description that changes the domains of a host is refused if replicas on
+/// the host are spread over these domains. So the host of a placed replica counts only if the rule `spread` is
+/// new for the replica.
+fn planned_hosts(planning: &Planning<'_>, draft: &Draft) -> Vec<PlannedHost> {
+    let dimensions: Vec<Arc<str>> = planning.list.names.iter().map(|name| name.as_str().into()).collect();
+    if dimensions.is_empty() {
+        return Vec::new();
     }
+    let chosen: BTreeSet<&str> = draft.choices.iter().map(|it| it.claim.consumer.as_str()).collect();
+    let is_chosen = |it: &Kept| chosen.contains(it.replica.row.consumer.as_str());
+    let rests_on_placed = !chosen.is_empty() && has_new_members(planning.job);
+    let mut hosts: BTreeMap<u32, bool> = BTreeMap::new();
+    for it in &draft.kept {
+        let counts = is_chosen(it) || rests_on_placed && it.replica.is_placed();
+        if let Some(host) = it.host.filter(|_| counts) {
+            *hosts.entry(host).or_insert(true) &= !is_chosen(it);
+        }
+    }
+    let snapshot = &planning.job.snapshot;
+    let planned = hosts.into_iter().map(|(host, is_unclaimed)| {
+        let slot = planning.list.slots[host as usize];
+        let domains = dimensions
+            .iter()
+            .map(|name| (Arc::clone(name), snapshot.own_domain(slot, name).cloned()));
+        PlannedHost {
+            host: snapshot.uuid(slot).to_string(),
+            domains: domains.collect(),
+            is_unclaimed,
+        }
+    });
+    planned.collect()
+}
 
-    /// Whether a rule `spread` is new for placed replicas.
-    fn has_new_members(&self) -> bool {
-        let job = self.job;
-        let Some(before) = &job.found.stored_spec else {
-            return true;
-        };
-        let before = before.spread_dimensions();
-        let mut now = job.put.spec.spread_dimensions().into_iter();
-        !job.found.adopted.is_empty() || now.any(|name| !before.contains(&name))
-    }
+/// Whether a rule `spread` is new for placed replicas.
+fn has_new_members(job: &PlanJob) -> bool {
+    let Some(before) = &job.found.stored_spec else {
+        return true;
+    };
+    let before = before.spread_dimensions();
+    let mut now = job.put.spec.spread_dimensions().into_iter();
+    !job.found.adopted.is_empty() || now.any(|name| !before.contains(&name))
 }
 
 /// Whether the row and the replicas equal the stored workload, apart from the generation.

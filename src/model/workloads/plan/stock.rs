@@ -2,136 +2,154 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Kept, Planning};
+use super::{Draft, Kept, Planning};
 use crate::error::{Error, Result};
-use crate::model::workloads::{Adopted, Replica, ReplicaRow, Role, affinity, ids};
+use crate::model::workloads::{Adopted, Put, Replica, ReplicaRow, Role, affinity, ids};
 
 fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
-impl Planning<'_> {
-    /// Sorts the stored replicas and the consumers to adopt into replicas that stay and replicas that leave.
-    pub fn take_stock(&mut self) -> Result<()> {
-        let put = &self.job.put;
-        let mut all: Vec<(Replica, bool)> = match &self.job.found.stored {
-            Some(stored) => stored.replicas.iter().map(|it| (it.clone(), false)).collect(),
-            None => Vec::new(),
+/// Sorts the stored replicas and the consumers to adopt into replicas that stay and replicas that leave.
+pub fn take(planning: &Planning<'_>) -> Result<Draft> {
+    let (job, named) = (planning.job, NamedIds::of(planning));
+    let mut all: Vec<(Replica, bool)> = match &job.found.stored {
+        Some(stored) => stored.replicas.iter().map(|it| (it.clone(), false)).collect(),
+        None => Vec::new(),
+    };
+    adopt(&named, &mut all)?;
+    let by_id = all.iter().enumerate().map(|(at, (it, _))| (it.row.id.clone(), at));
+    let by_id: HashMap<String, usize> = by_id.collect();
+    for [one, other] in &job.put.swaps {
+        let (Some(&one_at), Some(&other_at)) = (by_id.get(one), by_id.get(other)) else {
+            return bad_request(format!("swap: the workload has no replicas {one} and {other}."));
         };
-        self.adopt(&mut all)?;
-        let by_id = all.iter().enumerate().map(|(at, (it, _))| (it.row.id.clone(), at));
-        let by_id: HashMap<String, usize> = by_id.collect();
-        for [one, other] in &put.swaps {
-            let (Some(&one_at), Some(&other_at)) = (by_id.get(one), by_id.get(other)) else {
-                return bad_request(format!("swap: the workload has no replicas {one} and {other}."));
-            };
-            let role = all[one_at].0.row.role.clone();
-            all[one_at].0.row.role = std::mem::replace(&mut all[other_at].0.row.role, role);
-            let has_changed = all[one_at].0.row.role != all[other_at].0.row.role;
-            for at in [one_at, other_at] {
-                all[at].1 |= has_changed && all[at].0.is_placed();
-            }
+        let role = all[one_at].0.row.role.clone();
+        all[one_at].0.row.role = std::mem::replace(&mut all[other_at].0.row.role, role);
+        let has_changed = all[one_at].0.row.role != all[other_at].0.row.role;
+        for at in [one_at, other_at] {
+            all[at].1 |= has_changed && all[at].0.is_placed();
         }
-        for (replica, is_swapped) in all {
-            let stays = !self.leaves(&replica.row);
-            match self.role(&replica.row.role).filter(|_| stays) {
-                Some(role) => self.kept.push(Kept {
-                    host: affinity::host_of(&self.job.snapshot, &self.list, &replica),
-                    replica,
-                    role,
-                    is_swapped,
-                }),
-                None => self.gone.push(replica),
-            }
+    }
+    let mut draft = Draft {
+        is_exact: true,
+        ..Draft::default()
+    };
+    for (replica, is_swapped) in all {
+        let stays = !named.leaves(&replica.row);
+        match planning.role(&replica.row.role).filter(|_| stays) {
+            Some(role) => draft.kept.push(Kept {
+                host: affinity::host_of(&job.snapshot, &planning.list, &replica),
+                replica,
+                role,
+                is_swapped,
+            }),
+            None => draft.gone.push(replica),
         }
-        self.kept
-            .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
-        self.check_ids()
+    }
+    draft.sort();
+    check_ids(&job.put, &draft)?;
+    Ok(draft)
+}
+
+/// Adds the consumers that become replicas.
+fn adopt(named: &NamedIds<'_>, all: &mut Vec<(Replica, bool)>) -> Result<()> {
+    let planning = named.planning;
+    let mut ids = AdoptedIds::new(named, all);
+    let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !named.leaves(it));
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    staying.for_each(|it| *counts.entry(it.role.clone()).or_default() += 1);
+    let by_consumer = all.iter().map(|(it, _)| (it.row.consumer.clone(), it.row.id.clone()));
+    let mut by_consumer: HashMap<String, String> = by_consumer.collect();
+    let mut lacking = 0;
+    for (adopted, replica) in planning.job.found.adopted.iter() {
+        if let Some(own) = by_consumer.get(&adopted.consumer) {
+            if adopted.id.as_ref().is_some_and(|id| id != own) {
+                return bad_request(format!(
+                    "adopt: consumer {} is already replica {own} of the workload.",
+                    adopted.consumer
+                ));
+            }
+            continue;
+        }
+        let mut replica = replica.clone();
+        replica.row.id = ids.take(adopted)?;
+        replica.row.role = named.role_of(adopted, &counts, &mut lacking)?;
+        *counts.entry(replica.row.role.clone()).or_default() += 1;
+        replica.row.revision = planning.revision;
+        by_consumer.insert(replica.row.consumer.clone(), replica.row.id.clone());
+        all.push((replica, false));
+    }
+    Ok(())
+}
+
+/// Refuses ids whose consumers are adopted under other ids.
+fn check_ids(put: &Put, draft: &Draft) -> Result<()> {
+    let adopted = draft.adopted();
+    if adopted.is_empty() {
+        return Ok(());
+    }
+    let known: BTreeSet<&str> = draft.kept.iter().map(|it| it.replica.row.id.as_str()).collect();
+    let is_new = |id: &&String| !known.contains(id.as_str());
+    for id in put.ids.iter().flatten().filter(is_new) {
+        if let Some(other) = ids::other_id(&adopted, &put.uuid, id) {
+            let consumer = ids::consumer_of(&put.uuid, id);
+            return bad_request(format!(
+                "ids: replica {id} would be consumer {consumer}, which is replica {other} of the workload."
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The ids that the caller names, for the choice of replicas that stay.
+struct NamedIds<'a> {
+    planning: &'a Planning<'a>,
+    /// The ids, if the caller names all ids.
+    all: Option<BTreeSet<&'a str>>,
+    /// The ids whose replicas exchange their roles.
+    swapped: BTreeSet<&'a str>,
+}
+
+impl NamedIds<'_> {
+    fn of<'a>(planning: &'a Planning<'a>) -> NamedIds<'a> {
+        let put = &planning.job.put;
+        let all = put.ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
+        NamedIds {
+            planning,
+            all,
+            swapped: put.swaps.iter().flatten().map(String::as_str).collect(),
+        }
     }
 
     /// Whether a replica leaves, whatever is placed: the caller leaves out the id, or the role is gone.
     fn leaves(&self, row: &ReplicaRow) -> bool {
         let id = row.id.as_str();
-        let is_left_out = self.ids.as_ref().is_some_and(|ids| !ids.contains(id));
+        let is_left_out = self.all.as_ref().is_some_and(|ids| !ids.contains(id));
         // The exchange may give the replica another role.
         let is_swapped = || self.swapped.contains(id);
-        is_left_out || self.role(&row.role).is_none() && !is_swapped()
-    }
-
-    /// Adds the consumers that become replicas.
-    fn adopt(&self, all: &mut Vec<(Replica, bool)>) -> Result<()> {
-        let mut ids = AdoptedIds::new(self, all);
-        let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !self.leaves(it));
-        let mut counts: HashMap<String, u32> = HashMap::new();
-        staying.for_each(|it| *counts.entry(it.role.clone()).or_default() += 1);
-        let by_consumer = all.iter().map(|(it, _)| (it.row.consumer.clone(), it.row.id.clone()));
-        let mut by_consumer: HashMap<String, String> = by_consumer.collect();
-        let mut lacking = 0;
-        for (adopted, replica) in self.job.found.adopted.iter() {
-            if let Some(own) = by_consumer.get(&adopted.consumer) {
-                if adopted.id.as_ref().is_some_and(|id| id != own) {
-                    return bad_request(format!(
-                        "adopt: consumer {} is already replica {own} of the workload.",
-                        adopted.consumer
-                    ));
-                }
-                continue;
-            }
-            let mut replica = replica.clone();
-            replica.row.id = ids.take(adopted)?;
-            replica.row.role = self.role_of_adopted(adopted, &counts, &mut lacking)?;
-            *counts.entry(replica.row.role.clone()).or_default() += 1;
-            replica.row.revision = self.revision;
-            by_consumer.insert(replica.row.consumer.clone(), replica.row.id.clone());
-            all.push((replica, false));
-        }
-        Ok(())
+        is_left_out || self.planning.role(&row.role).is_none() && !is_swapped()
     }
 
     /// The role that the caller names, or the first role that lacks a replica. `counts` are the staying replicas of
     /// each role. `first` is the first role that may lack a replica: the counts only rise.
-    fn role_of_adopted(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
+    fn role_of(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
+        let roles = self.planning.job.roles();
         let is_full = |role: &Role| counts.get(&role.name).is_some_and(|count| *count >= role.count) || role.count == 0;
-        while self.job.put.spec.roles.get(*first).is_some_and(is_full) {
+        while roles.get(*first).is_some_and(is_full) {
             *first += 1;
         }
-        let lacking = self.job.put.spec.roles.get(*first);
+        let lacking = roles.get(*first);
         let Some(role) = adopted.role.clone().or(lacking.map(|role| role.name.clone())) else {
             return bad_request(format!(
                 "adopt: no role lacks a replica for consumer {}.",
                 adopted.consumer
             ));
         };
-        if self.role(&role).is_none() {
+        if self.planning.role(&role).is_none() {
             return bad_request(format!("adopt: there is no role {role}."));
         }
         Ok(role)
-    }
-
-    /// The ids of adopted consumers, of staying and of leaving replicas.
-    pub fn adopted(&self) -> HashMap<String, String> {
-        let all = self.kept.iter().map(|it| &it.replica).chain(&self.gone);
-        let adopted = all.map(|it| &it.row).filter(|it| it.is_adopted);
-        adopted.map(|it| (it.consumer.clone(), it.id.clone())).collect()
-    }
-
-    /// Refuses ids whose consumers are adopted under other ids.
-    fn check_ids(&self) -> Result<()> {
-        let (put, adopted) = (&self.job.put, self.adopted());
-        if adopted.is_empty() {
-            return Ok(());
-        }
-        let known: BTreeSet<&str> = self.kept.iter().map(|it| it.replica.row.id.as_str()).collect();
-        let is_new = |id: &&String| !known.contains(id.as_str());
-        for id in put.ids.iter().flatten().filter(is_new) {
-            if let Some(other) = ids::other_id(&adopted, &put.uuid, id) {
-                let consumer = ids::consumer_of(&put.uuid, id);
-                return bad_request(format!(
-                    "ids: replica {id} would be consumer {consumer}, which is replica {other} of the workload."
-                ));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -152,23 +170,23 @@ struct AdoptedIds<'a> {
 const COMPARED_IDS: usize = 1_000;
 
 impl<'a> AdoptedIds<'a> {
-    fn new(planning: &'a Planning<'_>, all: &[(Replica, bool)]) -> AdoptedIds<'a> {
-        let put = &planning.job.put;
+    fn new(named: &'a NamedIds<'_>, all: &[(Replica, bool)]) -> AdoptedIds<'a> {
+        let put = &named.planning.job.put;
         let given = put.ids.as_deref();
-        let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !planning.leaves(it));
+        let staying = all.iter().map(|(it, _)| &it.row).filter(|it| !named.leaves(it));
         let used: BTreeSet<String> = staying.map(|it| it.id.clone()).collect();
         let unnamed = put.adopted.iter().filter(|it| it.id.is_none());
         let unnamed: BTreeSet<&str> = unnamed.map(|it| it.consumer.as_str()).collect();
         let compared = if unnamed.is_empty() { 0 } else { COMPARED_IDS };
         let free = ids::free(given, &used).take(compared);
         let own = free.map(|id| (ids::consumer_of(&put.uuid, &id), id));
-        let named: BTreeSet<&String> = put.adopted.iter().filter_map(|it| it.id.as_ref()).collect();
-        let own = own.filter(|(it, id)| unnamed.contains(it.as_str()) && !named.contains(id));
+        let taken: BTreeSet<&String> = put.adopted.iter().filter_map(|it| it.id.as_ref()).collect();
+        let own = own.filter(|(it, id)| unnamed.contains(it.as_str()) && !taken.contains(id));
         let own: HashMap<String, String> = own.collect();
-        let reserved: BTreeSet<String> = own.values().chain(named).cloned().collect();
+        let reserved: BTreeSet<String> = own.values().chain(taken).cloned().collect();
         let unreserved = ids::free(given, &used).filter(move |id| !reserved.contains(id));
         AdoptedIds {
-            given: planning.ids.as_ref(),
+            given: named.all.as_ref(),
             free: [Box::new(unreserved), ids::free(given, &used)],
             own,
             used,
