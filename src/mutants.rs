@@ -49,6 +49,10 @@ pub enum Mutant {
     JudgeRoom,
     /// `skip-level`: the domains below the first level of a dimension are not compared.
     SkipLevel,
+    /// `no-look-ahead`: a placement is taken although no replica more has a place beside it.
+    NoLookAhead,
+    /// `evenness-last`: of placements of the same rank the seed decides, and not how even the placement is.
+    EvennessLast,
     /// `skip-neighbours`: a workload is placed although a workload in its rules has changed.
     SkipNeighbours,
     /// `skip-domains`: a workload is placed although the domains of a host have changed since the plan.

@@ -57,6 +57,7 @@ pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};
 pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
 pub use place::refusal::{DomainLimit, Refusal, Removed};
+pub use place::swap::{Swap, swap};
 pub use place::{Effort, Placed, place};
 pub use release::{Replica, release};
 pub use rules::modes::AxisRule;

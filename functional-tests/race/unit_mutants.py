@@ -25,6 +25,9 @@ MUTANTS = {
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
     "judge-room": "workloads::eligible_hosts::a_full_domain_counts_as_before",
     "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
+    "no-look-ahead": "over_time::found_p2_every_size_of_a_grid_is_reached_one_by_one",
+    "evenness-last": "over_time::found_p3_what_stays_is_the_most_even_set"
+                     " over_time::found_p3_a_new_placement_is_the_most_even_set",
     "skip-state": "provider_states::no_claim_is_granted_after_the_state_changed",
     "skip-normal-limit": "limits::random_claims_get_what_a_slow_oracle_gives_them",
     "skip-neighbours": "neighbours::two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_them",

@@ -4,6 +4,7 @@
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 use super::rules::Level;
+use crate::mutants::{Mutant, is};
 
 /// The cost of a placement or a part of it. Fields are compared in their order; the least is best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,8 +62,9 @@ impl Cost {
 
     /// The cost of a domain with `count` replicas, by the weight of its level: even counts have the least squares.
     pub fn of_square(weight: i128, count: u32) -> Cost {
+        let uneven = weight * i128::from(count) * i128::from(count);
         Cost {
-            uneven: weight * i128::from(count) * i128::from(count),
+            uneven: if is(Mutant::EvennessLast) { 0 } else { uneven },
             ..Cost::ZERO
         }
     }
@@ -81,9 +83,19 @@ impl Cost {
         }
     }
 
-    /// The fields that come before room to grow.
-    pub fn before_growth(self) -> (i64, i64) {
-        (self.soft, self.over)
+    /// The fields that come before the rank.
+    pub fn before_rank(self) -> Cost {
+        Cost {
+            rank: 0,
+            uneven: 0,
+            hash: 0,
+            ..self
+        }
+    }
+
+    /// All fields but the last.
+    pub fn before_hash(self) -> Cost {
+        Cost { hash: 0, ..self }
     }
 
     /// Whether no hard bound lacks a replica.

@@ -5,6 +5,7 @@ pub mod ceiling;
 pub mod host_items;
 pub mod prune;
 pub mod refusal;
+pub mod swap;
 
 use std::sync::Arc;
 
@@ -21,8 +22,7 @@ use super::compared::{Compared, CountBounds};
 use super::cost::Cost;
 use super::eligible::Eligible;
 use super::rules::affinity::AffinityRules;
-use super::rules::modes::{axis_rules, has_host_rule};
-use super::rules::{Level, spreads};
+use super::rules::modes::{axis_rules, has_host_rule, rules_of_next};
 use super::search::growth::Growth;
 use super::search::role_prices::priced_cells;
 use super::search::roles::Assigned;
@@ -84,20 +84,8 @@ pub fn place(
     let one_a_host = !has_host_rule(workload.rules);
     let Eligible { trees, any, .. } = eligible;
     let compared = Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true));
-    let has_hard_spread = spreads(workload.rules).any(|(_, spread)| spread.level == Level::Hard);
-    let next = has_hard_spread.then(|| {
-        let mut wanted = workload.wanted.to_vec();
-        wanted.push(1);
-        let rules = axis_rules(
-            &Workload {
-                wanted: &wanted,
-                ..*workload
-            },
-            trees,
-            eligible.count,
-        );
-        Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true))
-    });
+    let next = rules_of_next(workload, eligible)
+        .map(|rules| Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true)));
     let mut placed = vec![0; cluster.hosts as usize];
     for replica in workload.placed {
         placed[replica.host as usize] += 1;
@@ -242,7 +230,7 @@ impl<H: Hosts> Placing<'_, H> {
             sum_by_domain(next.dimensions[at].tree.len(), places, more)
         });
         let is_possible = ceiling(next, &direct.collect::<Vec<_>>(), more) >= more;
-        is_possible.then(|| Growth::new(next.clone(), Arc::clone(&cells.index), free))
+        is_possible.then(|| Growth::new(next.clone(), Arc::clone(&cells.index), free, Cost::before_rank))
     }
 
     /// The cells that `new` replicas of one role need.

@@ -1,7 +1,7 @@
 //! Chooses the replicas that go when fewer are wanted: the search of a placement, whose items are the candidates to
 //! stay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::budget::Budget;
@@ -14,8 +14,9 @@ use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::place::Effort;
 use super::rules::affinity::AffinityRules;
-use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
+use super::rules::modes::{AxisRule, axis_rules, has_host_rule, rules_of_next};
 use super::rules::{Axis, Level};
+use super::search::growth::Growth;
 use super::search::role_prices::priced_cells;
 use super::search::{Wanted, search};
 use crate::interrupt::Interrupt;
@@ -64,6 +65,7 @@ pub fn release(
         let falling = Falling {
             cluster,
             eligible,
+            workload,
             costs: costs((cluster, eligible), &rules, workload, (replicas, &candidates), &budget),
             replicas: candidates,
             rules,
@@ -111,6 +113,7 @@ fn placed(replicas: &[Replica], surplus: &[u32]) -> (Vec<(usize, PlacedReplica)>
 struct Falling<'a> {
     cluster: &'a Cluster,
     eligible: &'a Eligible,
+    workload: &'a Workload<'a>,
     rules: Vec<AxisRule>,
     budget: &'a Budget<'a>,
     /// With their indices.
@@ -162,11 +165,38 @@ impl Falling<'_> {
             has_fallback: keep.iter().filter(|number| **number > 0).count() > 1,
         };
         let cells = priced_cells(self, &compared, wanted);
-        let outcome = search(self, &compared, &cells, wanted, None);
+        let outcome = search(
+            self,
+            &compared,
+            &cells,
+            wanted,
+            self.growth(&compared, staying).as_ref(),
+        );
         *is_exact &= outcome.is_exact;
         let Some((_, kept)) = outcome.best else { return false };
         kept.iter().for_each(|assigned| stays[assigned.item as usize] = true);
         true
+    }
+}
+
+impl Falling<'_> {
+    /// The rules for one replica more, and the eligible hosts without a staying replica. Room of the hosts is not known.
+    /// `None` without a hard spread.
+    fn growth(&self, compared: &Compared, staying: &[PlacedReplica]) -> Option<Growth> {
+        let rules = rules_of_next(self.workload, self.eligible)?;
+        let one_a_host = !has_host_rule(self.workload.rules);
+        let Eligible { trees, any, .. } = self.eligible;
+        let next = Compared::new(self.cluster, trees, any, &rules, staying, (one_a_host, true));
+        let index = self
+            .cluster
+            .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
+        let mut free = vec![0; index.cells as usize];
+        let held: HashSet<u32> = staying.iter().map(|replica| replica.host).collect();
+        let is_free = |host: u32| !one_a_host || !held.contains(&host);
+        for host in (0..self.cluster.hosts).filter(|&host| any[host as usize] && is_free(host)) {
+            free[index.cell_of[host as usize] as usize] += if one_a_host { 1 } else { u32::MAX >> 16 };
+        }
+        Some(Growth::new(next, index, free, Cost::before_hash))
     }
 }
 

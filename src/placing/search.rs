@@ -23,6 +23,7 @@ use super::cells::items::Items;
 use super::compared::Compared;
 use super::compared::even::Range;
 use super::cost::Cost;
+use crate::mutants::{Mutant, is};
 
 /// Once a placement is known, the search for a better one ends when a tenth of the budget is spent.
 const SHARE_FOR_BETTER: u64 = 10;
@@ -71,8 +72,8 @@ impl Wanted<'_> {
     }
 }
 
-/// The best way to place new replicas. With `growth`, of placements that are equal in soft rules and normal limits a
-/// placement with room for one replica more comes before the others.
+/// The best way to place new replicas. With `growth`, of placements that are equal in all that comes before room to
+/// grow, a placement with room for one replica more comes before the others.
 pub fn search(
     items: &impl Items,
     compared: &Compared,
@@ -93,6 +94,7 @@ pub fn search(
     if let Some(growth) = growth
         && let Some(found) = &search.best
         && !search.has_room(growth, &found.choice)
+        && !is(Mutant::NoLookAhead)
     {
         parts += search.look_for_room(growth);
     }
@@ -174,11 +176,9 @@ impl<'a, I: Items> Search<'a, I> {
 
     /// Keeps a choice that is the best so far. Divides the part if the part may contain a better choice.
     fn judge(&mut self, part: Part, choice: Choice) {
-        let is_worse = |best: &Best| choice.cost >= best.cost;
-        let without_room = self.growth.map(|(_, cost)| cost.before_growth());
-        if self.best.as_ref().is_some_and(is_worse)
-            || without_room.is_some_and(|cost| choice.cost.before_growth() > cost)
-        {
+        let growth = self.growth;
+        let is_worse = |cost: Cost| growth.is_some_and(|(growth, without_room)| growth.is_worse(cost, without_room));
+        if self.best.as_ref().is_some_and(|best| choice.cost >= best.cost) || is_worse(choice.cost) {
             return;
         }
         let verdicts = self.verdicts(&choice);
@@ -208,9 +208,8 @@ impl<'a, I: Items> Search<'a, I> {
                 self.is_exact &= is_cheapest;
                 let total = cost + rules + self.wanted.cost_before;
                 let is_solved = total <= choice.cost;
-                let is_as_good = without_room.is_none_or(|cost| total.before_growth() <= cost);
                 let is_best = self.best.as_ref().is_none_or(|best| total < best.cost);
-                if total.keeps_hard_bounds() && is_as_good && is_best {
+                if total.keeps_hard_bounds() && !is_worse(total) && is_best {
                     self.best = Some(Best {
                         cost: total,
                         replicas,

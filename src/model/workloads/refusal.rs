@@ -9,10 +9,10 @@ use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
-use crate::placing::{Affinity, AffinityKind, DomainLimit, Refusal, Removed, Rule};
+use crate::placing::{Affinity, AffinityKind, DomainLimit, Refusal, Removed, Rule, Swap};
 use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
-/// The reasons, in this order: the missing place; the conditions that removed hosts, in the order of the checks; the
+/// The reasons, in this order: the missing place; a move that would help; the conditions that removed hosts, in the order of the checks; the
 /// domains that a rule limits; the first removed hosts.
 ///
 /// # Errors
@@ -21,10 +21,13 @@ pub fn reasons(
     snapshot: &Snapshot,
     list: &HostList,
     roles: &[Role],
-    (missing, rules, refusal): (&[u32], &[Rule], &Refusal),
+    (missing, rules, refusal, swap): (&[u32], &[Rule], &Refusal, Option<Swap>),
     settings: &SearchSettings,
 ) -> Result<Reasons> {
     let mut reasons = Reasons::from(first(refusal));
+    if let Some(swap) = swap {
+        reasons.add_detail(helpful(snapshot, list, swap));
+    }
     for (removed, count) in &refusal.removed {
         let end = if *count == 1 {
             ": 1 host.".to_owned()
@@ -123,6 +126,23 @@ fn first(refusal: &Refusal) -> Reason {
         ..Reason::new(
             ReasonCode::NoPlace,
             format!("{missing} replicas are missing: {what}. Of {hosts} hosts, {left} may take one."),
+        )
+    }
+}
+
+/// The reason that names a move after which the missing replicas have a place.
+fn helpful(snapshot: &Snapshot, list: &HostList, swap: Swap) -> Reason {
+    let [from, to] = [swap.from, swap.to].map(|host| list.slots[host as usize]);
+    Reason {
+        resource_provider: Some(snapshot.uuid(from).to_owned()),
+        provider_name: Some(snapshot.name(from).into()),
+        ..Reason::new(
+            ReasonCode::Spread,
+            format!(
+                "The missing replicas have a place if the replica on {} moves to {}.",
+                snapshot.name(from),
+                snapshot.name(to)
+            ),
         )
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Axis, Level, Mode, Rule, Spread, spreads};
 use crate::placing::cluster::Workload;
+use crate::placing::eligible::Eligible;
 use crate::placing::live_tree::LiveTree;
 
 /// More than half of n.
@@ -75,6 +76,18 @@ pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec
         }
     }
     all
+}
+
+/// The rules as for one replica more. `None` if no hard `Spread` rule holds.
+pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<AxisRule>> {
+    let mut wanted = workload.wanted.to_vec();
+    wanted.push(1);
+    let next = Workload {
+        wanted: &wanted,
+        ..*workload
+    };
+    let has_hard = spreads(workload.rules).any(|(_, spread)| spread.level == Level::Hard);
+    has_hard.then(|| axis_rules(&next, &eligible.trees, eligible.count))
 }
 
 /// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.

@@ -1,7 +1,7 @@
 //! Room to grow: whether one replica more has a place beside a placement, under the rules for one more.
 //!
 //! Each replica that is placed well at its time may leave no place for the next one. On a grid of 3 x 3 domains with a
-//! host in each cell, six replicas have sets that admit no seventh. So of sets that are equal in soft rules and normal
+//! host in each cell, five replicas have sets that admit no sixth. So of sets that are equal in soft rules and normal
 //! limits, the search prefers a set beside which a replica more has a place.
 
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::placing::cells::Cells;
 use crate::placing::cells::index::CellIndex;
 use crate::placing::compared::even::Range;
 use crate::placing::compared::{Compared, ComparedDimension};
+use crate::placing::cost::Cost;
 
 /// The places and the rules of the next replica. The numbers of cells are those of `index`.
 pub struct Growth {
@@ -20,11 +21,24 @@ pub struct Growth {
     index: Arc<CellIndex>,
     /// The free places of each cell before the placement.
     free: Vec<u32>,
+    /// The fields of a cost that come before room to grow.
+    before: fn(Cost) -> Cost,
 }
 
 impl Growth {
-    pub fn new(next: Compared, index: Arc<CellIndex>, free: Vec<u32>) -> Growth {
-        Growth { next, index, free }
+    /// `before`: the fields of a cost that come before room to grow.
+    pub fn new(next: Compared, index: Arc<CellIndex>, free: Vec<u32>, before: fn(Cost) -> Cost) -> Growth {
+        Growth {
+            next,
+            index,
+            free,
+            before,
+        }
+    }
+
+    /// Whether a placement is worse than the best placement without room, in what comes before room to grow.
+    pub fn is_worse(&self, cost: Cost, without_room: Cost) -> bool {
+        (self.before)(cost) > (self.before)(without_room)
     }
 
     /// Whether a replica more has a place. `counts`: the replicas in each domain, by compared dimension.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::worlds::{BOTH, World, atomic, spread, workload};
-use crate::placing::{Axis, Effort, Mode, PlacedReplica, Replica, Rule, Workload};
+use crate::placing::{Axis, Effort, Mode, PlacedReplica, Replica, Rule, Workload, swap};
 
 const SEEDS: u64 = 4;
 
@@ -119,6 +119,45 @@ fn found_p2_every_size_of_a_grid_is_reached_one_by_one() {
             }
         }
     }
+}
+
+/// Beside replicas that another program placed, a move helps: after it the next replica has a place.
+#[test]
+fn found_p2_a_refusal_says_which_move_would_help() {
+    let world = grid(3, 3);
+    let rules = [spread(Mode::MaxDifference, &BOTH)];
+    let stuck = stuck_five(&world, &rules);
+    let wanted = [6];
+    let workload = Workload {
+        placed: &stuck,
+        ..workload(&wanted, &rules)
+    };
+    let hosts = (&world.cluster, &world.eligible_for(&workload));
+    let found = swap(hosts, &world, &workload, &atomic()).expect("a move helps");
+    let moved: Vec<PlacedReplica> = stuck
+        .iter()
+        .map(|replica| match replica.host == found.from {
+            true => PlacedReplica {
+                host: found.to,
+                ..*replica
+            },
+            false => *replica,
+        })
+        .collect();
+    assert!(
+        can_place(&world, &rules, &moved, 6, 7).is_some(),
+        "{found:?} does not help {stuck:?}"
+    );
+}
+
+/// Five replicas on a grid of 3 x 3 whose spread is even, and that admit no sixth.
+fn stuck_five(world: &World, rules: &[Rule]) -> Vec<PlacedReplica> {
+    let sets = world.sets(rules, 5).into_iter().map(|names| {
+        let hosts = names.iter().map(|name| world.host(name));
+        hosts.map(|host| PlacedReplica { role: 0, host }).collect::<Vec<_>>()
+    });
+    let mut stuck = sets.filter(|five| can_place(world, rules, five, 6, 7).is_none());
+    stuck.next().expect("some sets of five admit no sixth")
 }
 
 #[test]

@@ -183,11 +183,9 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         "{gone:?} go, and of each role {wanted:?} have to stay"
     );
     let all = (0..=replicas.len()).flat_map(|number| subsets(replicas.len(), number));
-    let key = |kept: &[PlacedReplica]| Key {
-        over: 0,
-        score: 0,
-        is_stuck: 0,
-        ..question.key(kept)
+    let key = |kept: &[PlacedReplica]| {
+        let key = question.key(kept);
+        (key.soft, key.prefer, key.squares, key.is_stuck)
     };
     let valid = all
         .map(|bits| kept_of(&bits))

@@ -15,7 +15,7 @@ use crate::model::claims::{Limits, claim_candidate};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
 use crate::model::workloads::time::too_long;
 use crate::model::workloads::{Replica, ReplicaRow, admission, ids, refusal};
-use crate::placing::{self, Effort, Offer, Placed, PlacedReplica, Refusal};
+use crate::placing::{self, Effort, Offer, Placed, PlacedReplica, Refusal, Swap};
 use crate::search::Snapshot;
 
 /// By role, the hosts of the new replicas.
@@ -64,7 +64,9 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
         draft.is_exact = false;
     };
     let reasons = match refused {
-        Some((refusal, [_, hard])) => self::refused(planning, &hard, &missing, (&refusal, draft.is_exact))?,
+        Some(((refusal, swap), [_, hard])) => {
+            self::refused(planning, &hard, &missing, (&refusal, swap), draft.is_exact)?
+        }
         None => Reasons::default(),
     };
     add_new(planning, draft, &missing, places)?;
@@ -91,7 +93,7 @@ fn choose(
     draft: &mut Draft,
     [normal, hard]: &[Arc<Snapshot>; 2],
     (wanted, placed): (&[u32], &[PlacedReplica]),
-) -> Result<(Vec<Place>, Option<Refusal>)> {
+) -> Result<(Vec<Place>, Option<(Refusal, Option<Swap>)>)> {
     let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
     let missing = missing(wanted, placed);
     let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
@@ -101,14 +103,19 @@ fn choose(
         budget: Effort::BUDGET,
         interrupt: planning.interrupt.clone(),
     };
-    let hosts = (&list.cluster, &*planning.eligible);
-    let answer = placing::place(hosts, &offers, &planning.workload(wanted, placed), &effort);
+    let (hosts, workload) = ((&list.cluster, &*planning.eligible), planning.workload(wanted, placed));
+    let answer = placing::place(hosts, &offers, &workload, &effort);
     if planning.interrupt.has_ended() {
         return Err(too_long());
     }
     let places = places(&offers, &answer)?;
     draft.is_exact &= offers.is_exact() && answer.is_exact;
-    Ok((places, answer.refusal))
+    let refusal = answer.refusal.map(|refusal| {
+        let may_help = job.put.is_atomic && refusal.admitted >= refusal.missing;
+        let swap = may_help.then(|| placing::swap(hosts, &offers, &workload, &effort));
+        (refusal, swap.flatten())
+    });
+    Ok((places, refusal))
 }
 
 /// Takes places one after the other. Returns the first place, and all places for which the host still has room.
@@ -147,9 +154,10 @@ fn refused(
     planning: &Planning<'_>,
     snapshot: &Snapshot,
     missing: &[u32],
-    (refusal, is_exact): (&Refusal, bool),
+    (refusal, swap): (&Refusal, Option<Swap>),
+    is_exact: bool,
 ) -> Result<Reasons> {
-    let found = (missing, &planning.rules[..planning.own_rules], refusal);
+    let found = (missing, &planning.rules[..planning.own_rules], refusal, swap);
     let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
     let reasons = refusal::reasons(snapshot, list, job.roles(), found, settings)?;
     if !job.put.is_atomic {
