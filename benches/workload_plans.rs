@@ -169,7 +169,6 @@ fn put(count: u32, rules: Option<Vec<SpecRule>>) -> Put {
             consumer_type: "INSTANCE".to_owned(),
         },
         body: String::new(),
-        read: |_| unreachable!("there is no stored workload"),
         ids: None,
         adopted: Vec::new(),
         swaps: Vec::new(),

@@ -37,7 +37,6 @@ pub const KNOWN: &[(&str, usize)] = &[
     ("Figures", 2),
     ("Group", 2),
     ("Hosts", 3),
-    ("JudgeJob", 2),
     ("Place", 3),
     ("Placed", 2),
     ("PlanJob", 2),

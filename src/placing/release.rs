@@ -180,8 +180,8 @@ impl Falling<'_> {
 }
 
 impl Falling<'_> {
-    /// The rules for one replica more, and the eligible hosts without a staying replica. Room of the hosts is not known.
-    /// `None` without a hard spread.
+    /// The rules for one replica more, and the eligible hosts without a staying replica. Room of the hosts is not
+    /// known. `None` without a hard spread.
     fn growth(&self, compared: &Compared, staying: &[PlacedReplica]) -> Option<Growth> {
         let rules = rules_of_next(self.workload, self.eligible)?;
         let one_a_host = !has_host_rule(self.workload.rules);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::placing::{gang, query};
 use super::*;
 use crate::db::boot_instant::BootInstant;
-use crate::model::claims::{PlaceInBatch, PlacedInBatch, Plan, PlanJob};
+use crate::model::claims::{self, PlaceInBatch, PlacedInBatch, Plan, PlanJob};
 use crate::model::resource_classes::Ensure;
 use crate::search::{Interrupt, SearchSettings};
 
@@ -32,7 +32,7 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, PlanJ
         interrupt,
         ..SearchSettings::uncut(7)
     };
-    let answer = f.model.place_with(request, (&settings, &caller()), search).await;
+    let answer = claims::place_with(&f.model, request, (&settings, &caller()), search).await;
     answer.unwrap();
     (f, job.take().expect("it was planned"))
 }

@@ -12,8 +12,8 @@ use crate::model::claims;
 use crate::placing::{Affinity, AffinityKind, DomainLimit, Refusal, Removed, Rule, Swap};
 use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
-/// The reasons, in this order: the missing place; a move that would help; the conditions that removed hosts, in the order of the checks; the
-/// domains that a rule limits; the first removed hosts.
+/// The reasons, in this order: the missing place; a move that would help; the conditions that removed hosts, in the
+/// order of the checks; the domains that a rule limits; the first removed hosts.
 ///
 /// # Errors
 /// Of the search.

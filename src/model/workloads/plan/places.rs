@@ -21,6 +21,9 @@ use crate::search::Snapshot;
 /// By role, the hosts of the new replicas.
 type Places = Vec<Vec<(u32, Offered)>>;
 
+/// Why replicas have no place, and a move that would help.
+type RefusalWithSwap = (Refusal, Option<Swap>);
+
 /// A new replica's place.
 struct Place {
     host: u32,
@@ -93,7 +96,7 @@ fn choose(
     draft: &mut Draft,
     [normal, hard]: &[Arc<Snapshot>; 2],
     (wanted, placed): (&[u32], &[PlacedReplica]),
-) -> Result<(Vec<Place>, Option<(Refusal, Option<Swap>)>)> {
+) -> Result<(Vec<Place>, Option<RefusalWithSwap>)> {
     let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
     let missing = missing(wanted, placed);
     let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
