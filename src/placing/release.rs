@@ -1,7 +1,7 @@
 //! Chooses the replicas that go when fewer are wanted: the search of a placement, whose items are the candidates to
 //! stay.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::budget::Budget;
@@ -190,11 +190,22 @@ impl Falling<'_> {
         let index = self
             .cluster
             .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
-        let mut free = vec![0; index.cells as usize];
-        let held: HashSet<u32> = staying.iter().map(|replica| replica.host).collect();
-        let is_free = |host: u32| !one_a_host || !held.contains(&host);
-        for host in (0..self.cluster.hosts).filter(|&host| any[host as usize] && is_free(host)) {
-            free[index.cell_of[host as usize] as usize] += if one_a_host { 1 } else { u32::MAX >> 16 };
+        let places = if one_a_host { 1 } else { u32::MAX >> 16 };
+        let mut free = vec![0_u32; index.cells as usize];
+        for (&cell, _) in index
+            .cell_of
+            .iter()
+            .zip(any.iter())
+            .filter(|(_, is_eligible)| **is_eligible)
+        {
+            free[cell as usize] = free[cell as usize].saturating_add(places);
+        }
+        for replica in staying
+            .iter()
+            .filter(|replica| one_a_host && any[replica.host as usize])
+        {
+            let cell = index.cell_of[replica.host as usize] as usize;
+            free[cell] = free[cell].saturating_sub(1);
         }
         Some(Growth::new(next, index, free, Cost::before_hash))
     }
