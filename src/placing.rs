@@ -29,6 +29,7 @@
 //! - `search`: branch and bound over the rules that the relaxed problem leaves out. `search/relaxed`: the relaxed
 //!   problem in two dimensions, solved as a minimum-cost flow. `search/growth`: room for one replica more.
 //!   `search/roles`, `search/role_prices`: assign roles to the chosen slots, with prices by Lagrangian relaxation.
+//!   `search/division`: divides a part of the search.
 //! - `place/prune`, `place/ceiling`: leave out cells that no best placement needs, and totals that no placement
 //!   reaches.
 //!

@@ -5,6 +5,7 @@
 //! in a cell.
 
 pub mod bounds;
+mod division;
 pub mod evaluate;
 pub mod flow;
 pub mod growth;
@@ -12,7 +13,7 @@ pub mod relaxed;
 pub mod role_prices;
 pub mod roles;
 
-use self::bounds::Split;
+use self::division::Division;
 use self::evaluate::{Site, Verdict, evaluate};
 use self::growth::Growth;
 use self::relaxed::{Choice, Nothing, Part, Relaxation};
@@ -21,7 +22,6 @@ use super::budget::Budget;
 use super::cells::Cells;
 use super::cells::items::Items;
 use super::compared::Compared;
-use super::compared::even::Range;
 use super::cost::Cost;
 use crate::mutants::{Mutant, is};
 
@@ -170,7 +170,7 @@ impl<'a, I: Items> Search<'a, I> {
     /// Whether one replica more has a place beside a choice.
     fn has_room(&self, growth: &Growth, choice: &Choice) -> bool {
         let dimensions = 0..self.relaxation.compared.dimensions.len();
-        let counts: Vec<Vec<u32>> = dimensions.map(|at| self.counts(choice, at)).collect();
+        let counts: Vec<Vec<u32>> = dimensions.map(|at| self.relaxation.counts(choice, at)).collect();
         growth.admits(&counts, self.relaxation.cells, &choice.taken, self.wanted.budget)
     }
 
@@ -221,7 +221,10 @@ impl<'a, I: Items> Search<'a, I> {
                 }
             }
             Err(Unassigned::None) => {}
-            Err(Unassigned::Together(item, counts)) => return self.divide_roles(&part, item, &counts),
+            Err(Unassigned::Together(item, counts)) => {
+                let parts = Division::new(&self.relaxation).by_roles(&part, item, &counts);
+                return self.parts.extend(parts);
+            }
         }
         let outside = |verdict: &&Verdict| {
             verdict
@@ -241,161 +244,15 @@ impl<'a, I: Items> Search<'a, I> {
             .enumerate()
             .map(|(at, dimension)| {
                 self.wanted.budget.count(dimension.tree.len() as u64);
-                let counts = self.counts(choice, at);
+                let counts = self.relaxation.counts(choice, at);
                 evaluate(at, dimension, &counts, &relaxation.direct[at])
             });
         all.collect()
     }
 
-    /// The replicas in each domain of a compared dimension and below, new and placed.
-    fn counts(&self, choice: &Choice, compared: usize) -> Vec<u32> {
-        let dimension = &self.relaxation.compared.dimensions[compared];
-        let mut counts = vec![0; dimension.tree.len()];
-        for &(cell, number) in &choice.taken {
-            counts[self.relaxation.cells.leaf(cell as usize, compared) as usize] += number;
-        }
-        dimension.tree.sum_up(&mut counts);
-        for (count, placed) in counts.iter_mut().zip(&dimension.placed) {
-            *count += placed;
-        }
-        counts
-    }
-
-    /// Divides a part without losing a placement, so that the choice is not found again where the choice breaks a rule.
+    /// Searches the parts of a part, so that the choice is not found again where the choice breaks a rule.
     fn divide(&mut self, part: Part, choice: &Choice, site: Option<Site>) {
-        if let Some((split, at)) = self.wide_range(choice, site) {
-            return self.divide_range(&part, split, at);
-        }
-        let Some((cell, number, is_over)) = self.open_cell(&part, choice, site) else {
-            return;
-        };
-        let range = self.cell_range(&part, cell);
-        let last = if is_over { number - 1 } else { number };
-        let (fewer, more) = (Range::of(range.least, last), Range::of(last + 1, range.most));
-        let order = if is_over { [more, fewer] } else { [fewer, more] };
-        for range in order {
-            let mut part = self.copy(&part);
-            part.cells.insert(cell, range);
-            self.parts.push(part);
-        }
-    }
-
-    /// A range of replicas below a domain that is wider in the flow than in the rules, and the number in the choice.
-    fn wide_range(&self, choice: &Choice, site: Option<Site>) -> Option<(Split, u32)> {
-        if let Some(site) = site {
-            let end = self
-                .relaxation
-                .flow
-                .iter()
-                .position(|compared| *compared == Some(site.compared))?;
-            let range = choice.below[end].as_ref()?[site.parent as usize];
-            let split = Split {
-                compared: site.compared,
-                domain: site.parent,
-                range,
-            };
-            return (range.least < range.most && range.holds(site.below)).then_some((split, site.below));
-        }
-        self.relaxation
-            .flow
-            .iter()
-            .zip(&choice.below)
-            .find_map(|(compared, below)| {
-                let (compared, below) = ((*compared)?, below.as_ref()?);
-                let dimension = &self.relaxation.compared.dimensions[compared];
-                dimension.demands.even_cost?;
-                let counts = self.counts(choice, compared);
-                let count = |children: &[u32]| children.iter().map(|&child| counts[child as usize]).sum();
-                (0..dimension.tree.len() as u32).find_map(|domain| {
-                    let range = below[domain as usize];
-                    let split = Split {
-                        compared,
-                        domain,
-                        range,
-                    };
-                    (self.relaxation.has_hub(compared, domain) && range.least < range.most)
-                        .then(|| (split, count(dimension.tree.children(domain))))
-                })
-            })
-    }
-
-    /// A copy to divide further.
-    fn copy(&self, part: &Part) -> Part {
-        let Part {
-            splits, cells, roles, ..
-        } = part;
-        let size = splits.len() + cells.len() + roles.len();
-        self.wanted.budget.count(size as u64);
-        part.clone()
-    }
-
-    fn divide_range(&mut self, part: &Part, split: Split, at: u32) {
-        let Range { least, most } = split.range;
-        let lower = at.checked_sub(1).map(|before| Range::of(least, before));
-        let parts = [lower, Some(Range::of(at + 1, most)), Some(Range::of(at, at))];
-        for range in parts.into_iter().flatten().filter(|range| range.least <= range.most) {
-            let mut part = self.copy(part);
-            part.splits
-                .retain(|other| (other.compared, other.domain) != (split.compared, split.domain));
-            part.splits.push(Split { range, ..split });
-            self.parts.push(part);
-        }
-    }
-
-    /// Replicas that do not fit together do not fit with more replicas. So each new part has fewer replicas of a role
-    /// there.
-    fn divide_roles(&mut self, part: &Part, item: u32, counts: &[u32]) {
-        for (role, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let mut part = self.copy(part);
-            part.roles.insert((item, role), count - 1);
-            self.parts.push(part);
-        }
-    }
-
-    fn cell_range(&self, part: &Part, cell: u32) -> Range {
-        let most = self.relaxation.cells.slots(cell as usize).len() as u32;
-        part.cells
-            .get(&cell)
-            .copied()
-            .unwrap_or(Range::of(0, most.min(self.relaxation.new)))
-    }
-
-    /// A cell whose number is not fixed, the number in the choice, and whether fewer replicas are tried first. A cell
-    /// in the domain of `site` comes first.
-    fn open_cell(&self, part: &Part, choice: &Choice, site: Option<Site>) -> Option<(u32, u32, bool)> {
-        let cells = self.relaxation.cells;
-        let taken = || choice.taken.iter().copied();
-        let levels = site.map_or(1, |site| {
-            self.relaxation.compared.dimensions[site.compared].tree.levels()
-        });
-        self.wanted.budget.count(cells.len() as u64 * levels);
-        let mut numbers = vec![0; cells.len()];
-        taken().for_each(|(cell, number)| numbers[cell as usize] = number);
-        let is_there = |cell: u32| {
-            site.is_none_or(|site| {
-                let tree = &self.relaxation.compared.dimensions[site.compared].tree;
-                tree.is_in(cells.leaf(cell as usize, site.compared), site.domain)
-            })
-        };
-        let can_fall = |(cell, number): &(u32, u32)| *number > self.cell_range(part, *cell).least;
-        if site.is_none_or(|site| site.is_over) {
-            let there = taken().filter(|(cell, _)| is_there(*cell)).filter(can_fall);
-            if let Some((cell, number)) = there.max_by_key(|(_, number)| *number) {
-                return Some((cell, number, true));
-            }
-        } else {
-            let number = |cell: u32| numbers[cell as usize];
-            let mut there = (0..cells.len() as u32).filter(|&cell| is_there(cell));
-            if let Some(cell) = there.find(|&cell| number(cell) < self.cell_range(part, cell).most) {
-                return Some((cell, number(cell), false));
-            }
-        }
-        if let Some((cell, number)) = taken().find(can_fall) {
-            return Some((cell, number, true));
-        }
-        let mut open = (0..cells.len() as u32).map(|cell| (cell, self.cell_range(part, cell)));
-        let (cell, range) = open.find(|(_, range)| range.least < range.most)?;
-        let number = numbers[cell as usize];
-        Some((cell, number, number > range.least))
+        self.parts
+            .extend(Division::new(&self.relaxation).by_choice(&part, choice, site));
     }
 }

@@ -45,7 +45,7 @@ pub struct Relaxation<'a> {
     by_leaf: Vec<u32>,
     /// The cost of the hosts before a replica is placed, without the prices that each placement pays.
     cost_before: Cost,
-    budget: &'a Budget<'a>,
+    pub budget: &'a Budget<'a>,
 }
 
 /// The cheapest choice within a part.
@@ -134,6 +134,20 @@ impl<'a> Relaxation<'a> {
             taken,
             below: ends.map(|end| end.map(|bounds| bounds.below)),
         })
+    }
+
+    /// The replicas in each domain of a compared dimension and below, new and placed.
+    pub fn counts(&self, choice: &Choice, compared: usize) -> Vec<u32> {
+        let dimension = &self.compared.dimensions[compared];
+        let mut counts = vec![0; dimension.tree.len()];
+        for &(cell, number) in &choice.taken {
+            counts[self.cells.leaf(cell as usize, compared) as usize] += number;
+        }
+        dimension.tree.sum_up(&mut counts);
+        for (count, placed) in counts.iter_mut().zip(&dimension.placed) {
+            *count += placed;
+        }
+        counts
     }
 
     /// Whether the replicas below a domain are an arc of their own, beside places directly in the domain.
