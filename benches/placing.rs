@@ -92,8 +92,9 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         placed: &placed.replicas,
         ..workload
     };
+    let alive = vec![true; number];
     print(&line("judge"), rounds, || {
-        judge((cluster, &eligible), &judged, 0, &Interrupt::default())
+        judge((cluster, &eligible), &judged, &alive, &Interrupt::default())
             .violations
             .len()
     });

@@ -56,6 +56,7 @@ mod tests;
 pub use cluster::{Cluster, Dimension, Hosts, Offer, PlacedReplica, Workload};
 pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};
+pub use judge::safe::Safety;
 pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
 pub use place::refusal::{DomainLimit, Refusal, Removed};
 pub use place::swap::{Swap, swap};

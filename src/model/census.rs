@@ -21,8 +21,10 @@ use crate::search::{Interrupt, SearchSettings};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures {
     pub workloads: u64,
-    /// Workloads that would lose their majority with one domain, or with the hosts that are not up.
+    /// Workloads that have no majority, or would have none without one domain.
     pub not_safe: u64,
+    /// Workloads of which fewer replicas than a majority are alive.
+    pub without_quorum: u64,
     /// Replicas with a place, and without a place.
     pub placed: u64,
     pub pending: u64,
@@ -72,7 +74,8 @@ impl Keep for Count {
             figures.unreadable = 1;
             return Some(figures);
         };
-        figures.not_safe = u64::from(report.safe == Some(false));
+        figures.not_safe = u64::from(report.safety.is_safe == Some(false));
+        figures.without_quorum = u64::from(report.safety.is_quorum_lost == Some(true));
         for Violation { level, reason, .. } in report.violations {
             *figures.violations.entry((reason.code, level)).or_default() += 1;
         }
@@ -88,6 +91,7 @@ impl Figures {
     fn add(&mut self, other: Figures) {
         self.workloads += other.workloads;
         self.not_safe += other.not_safe;
+        self.without_quorum += other.without_quorum;
         self.placed += other.placed;
         self.pending += other.pending;
         self.unreadable += other.unreadable;

@@ -4,6 +4,7 @@ pub mod safe;
 
 use std::collections::{BTreeMap, HashMap};
 
+use self::safe::Safety;
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
@@ -18,9 +19,7 @@ use crate::interrupt::Interrupt;
 pub struct Judgement {
     /// Of each `Spread` rule and each of its axes, in their order.
     pub modes: Vec<SpreadMode>,
-    /// Whether the majority survives the loss of any domain of a spread dimension, and of the hosts that are not up.
-    /// `None` without quorum, if n is below 2, or if no `Spread` rule compares anything.
-    pub safe: Option<bool>,
+    pub safety: Safety,
     pub violations: Vec<Violation>,
 }
 
@@ -72,12 +71,12 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// Judges the placed replicas for the wanted number. `down` replicas are on hosts that are not up. After `interrupt`
-/// is set the answer comes soon, and means nothing.
+/// Judges the placed replicas for the wanted number. `alive` says of each placed replica whether the host is up. After
+/// `interrupt` is set the answer comes soon, and means nothing.
 pub fn judge(
     (cluster, eligible): (&Cluster, &Eligible),
     workload: &Workload,
-    down: u32,
+    alive: &[bool],
     interrupt: &Interrupt,
 ) -> Judgement {
     let budget = Budget::unbounded(interrupt);
@@ -93,6 +92,7 @@ pub fn judge(
         cluster,
         workload,
         eligible,
+        alive,
         n: workload.wanted.iter().sum(),
         budget: &budget,
         counts: dimensions
@@ -116,7 +116,7 @@ pub fn judge(
     violations.extend(judging.affinity());
     Judgement {
         modes: rules.iter().map(|rule| judging.mode(rule)).collect(),
-        safe: judging.safe(&rules, down),
+        safety: judging.safety(&rules),
         violations,
     }
 }
@@ -126,6 +126,8 @@ pub(super) struct Judging<'a> {
     pub cluster: &'a Cluster,
     pub workload: &'a Workload<'a>,
     pub eligible: &'a Eligible,
+    /// By index of [`Workload::placed`].
+    pub alive: &'a [bool],
     pub n: u32,
     pub budget: &'a Budget<'a>,
     /// By dimension and domain the replicas in the domain and below.

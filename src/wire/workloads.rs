@@ -44,9 +44,9 @@ pub static NOUN: Noun = Noun {
             "What the workloads want, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a \
                 page ends earlier with the workload that brings it to 4 MiB, or after 2 seconds of judging whether \
                 workloads are safe. `next` is the `after` of the next page, or null. Without `project_id`, callers \
-                who may not see all projects see their own. `placed`, `pending` and `safe` are those of the answer \
-                about one workload, which alone has the replicas. `safe` is also null if the workload cannot be \
-                judged.",
+                who may not see all projects see their own. `placed`, `pending`, `safe` and `quorum_lost` are those \
+                of the answer about one workload, which alone has the replicas. The last two are also null if the \
+                workload cannot be judged.",
         )
         .answer::<WorkloadList>()
         .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"]),

@@ -23,6 +23,7 @@ fn write_last(page: &mut MetricsPage, last: &LastCensus) {
     page.one("placet_census_duration_seconds", took.as_secs_f64());
     page.one("placet_workloads", figures.workloads);
     page.one("placet_workloads_unsafe", figures.not_safe);
+    page.one("placet_workloads_without_quorum", figures.without_quorum);
     page.one("placet_workloads_unreadable", figures.unreadable);
     let replicas = [("placed", figures.placed), ("pending", figures.pending)];
     page.by("state", "placet_replicas", replicas);

@@ -49,6 +49,7 @@ placet_census_age_seconds gauge Time since the last count of workloads, replicas
 placet_census_duration_seconds gauge Time that the last count took in seconds
 placet_workloads gauge Workloads at the last count
 placet_workloads_unsafe gauge Workloads at the last count with safe false
+placet_workloads_without_quorum gauge Workloads at the last count with quorum_lost true
 placet_workloads_unreadable gauge Workloads at the last count that cannot be judged
 placet_replicas gauge Replicas of workloads at the last count, placed and pending
 placet_violations gauge Violations at the last count, by rule and level as in GET /v1/violations

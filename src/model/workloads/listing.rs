@@ -14,8 +14,9 @@ pub struct Listed {
     pub row: WorkloadRow,
     pub placed: usize,
     pub pending: usize,
-    /// As of [`Report::safe`]; `None` also if the workload could not be judged.
-    pub safe: Option<bool>,
+    /// As of [`Report::safety`]; `None` also if the workload could not be judged.
+    pub is_safe: Option<bool>,
+    pub is_quorum_lost: Option<bool>,
 }
 
 /// An estimate of the bytes of a workload's members, without the texts.
@@ -34,12 +35,14 @@ impl Keep for Figures {
         let report = judged.inspect_err(|error| {
             log::error!("Whether workload {uuid} is safe cannot be judged: {error}; put it again");
         });
+        let safety = report.map(|report| report.safety).unwrap_or_default();
         let (placed, pending) = placed_and_pending(stored.replicas.iter());
         Some(Listed {
             row: stored.row.clone(),
             placed,
             pending,
-            safe: report.ok().and_then(|report| report.safe),
+            is_safe: safety.is_safe,
+            is_quorum_lost: safety.is_quorum_lost,
         })
     }
 

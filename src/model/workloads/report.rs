@@ -20,9 +20,8 @@ pub struct Report {
     pub replicas: Vec<ShownReplica>,
     /// Of each rule `spread`, by dimension.
     pub spread: Vec<SpreadReport>,
-    /// Whether the majority survives the loss of any domain, and of the hosts that are not up. `None` without quorum,
-    /// with less than two replicas, or without a rule that compares domains.
-    pub safe: Option<bool>,
+    /// Whether the majority is alive, and stays alive without any one domain.
+    pub safety: SafetyReport,
     pub violations: Vec<Violation>,
     /// Why pending replicas got no place; empty unless a request has just tried.
     pub reasons: Reasons,
@@ -85,6 +84,28 @@ pub struct SpreadReport {
     pub limit: Option<u32>,
     /// By path.
     pub counts: BTreeMap<Arc<str>, u32>,
+}
+
+/// Whether the majority of the replicas is alive, and what takes the majority. A replica is alive on a host that is up.
+#[derive(Debug, Clone, Default)]
+pub struct SafetyReport {
+    /// Whether a majority is alive outside of each domain. `None` without quorum, with less than two replicas, or
+    /// without a rule that compares domains.
+    pub is_safe: Option<bool>,
+    /// Whether less than a majority is alive. `None` without quorum or without wanted replicas.
+    pub is_quorum_lost: Option<bool>,
+    /// By dimension of the rules `spread`.
+    pub survives: Vec<SurvivesReport>,
+}
+
+/// The fewest failures in one dimension after which no majority is alive. 0 if the majority is lost already.
+#[derive(Debug, Clone)]
+pub struct SurvivesReport {
+    pub dimension: String,
+    /// The fewest domains. `None` if the loss of all domains leaves a majority.
+    pub domains: Option<u32>,
+    /// The fewest domains and single replicas together.
+    pub failures: u32,
 }
 
 /// A rule that is broken now.
@@ -190,11 +211,11 @@ impl Reported<'_> {
             quorum: self.spec.quorum,
             placed: &placed,
         };
-        let down = placed.iter().filter(|it| !self.hosts.is_up(it.host)).count() as u32;
+        let alive: Vec<bool> = placed.iter().map(|it| self.hosts.is_up(it.host)).collect();
         let interrupt = &self.hosts.settings.interrupt;
         interrupt.count(replicas.len() as u64 * STEPS_A_REPLICA);
         let hosts_of = (&self.hosts.list.cluster, self.hosts.eligible);
-        let judgement = placing::judge(hosts_of, &workload, down, interrupt);
+        let judgement = placing::judge(hosts_of, &workload, &alive, interrupt);
         let violations = judgement.violations.iter();
         let violations = violations.take_while(|it| !interrupt.count(it.replicas.len() as u64));
         let violations = violations.map(|it| {
@@ -231,7 +252,7 @@ impl Reported<'_> {
             row,
             replicas: shown.collect(),
             spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
-            safe: judgement.safe,
+            safety: self.safety(judgement.safety),
             violations: violations.collect(),
             reasons: Reasons::default(),
             is_exact: true,
@@ -280,6 +301,19 @@ impl Reported<'_> {
             domains: mode.rule.domains,
             limit: mode.limit,
             counts: counts.collect(),
+        }
+    }
+
+    fn safety(&self, safety: placing::Safety) -> SafetyReport {
+        let survives = safety.survives.iter().map(|it| SurvivesReport {
+            dimension: self.dimension(it.axis).to_owned(),
+            domains: it.domains,
+            failures: it.failures,
+        });
+        SafetyReport {
+            survives: survives.collect(),
+            is_safe: safety.is_safe,
+            is_quorum_lost: safety.is_quorum_lost,
         }
     }
 

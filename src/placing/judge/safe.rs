@@ -1,82 +1,169 @@
-//! Decides `safe`: whether the majority of the placed replicas survives the loss of any single domain.
+//! Decides `safe`: whether the majority of the wanted replicas survives the loss of any single domain. Counts the
+//! failures that take the majority.
 
 use std::collections::HashSet;
 
 use super::Judging;
+use crate::placing::cluster::PlacedReplica;
 use crate::placing::compared::occupied::occupied_tree;
 use crate::placing::rules::Axis;
-use crate::placing::rules::modes::{AxisRule, may_be_down};
+use crate::placing::rules::modes::{AxisRule, quorum};
+
+/// Whether the majority of the replicas is alive, and stays alive after failures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Safety {
+    /// Whether a majority of the wanted replicas is alive outside of each domain of a spread dimension. `None` without
+    /// quorum, if n is below 2, or if no `Spread` rule compares anything.
+    pub is_safe: Option<bool>,
+    /// Whether fewer replicas than a majority are alive now. `None` without quorum or without wanted replicas.
+    pub is_quorum_lost: Option<bool>,
+    /// By spread dimension. Empty if `is_safe` is `None`.
+    pub survives: Vec<Survives>,
+}
+
+/// The fewest failures in one dimension after which no majority is alive. 0 if the majority is lost already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survives {
+    pub axis: Axis,
+    /// The fewest domains. `None` if the loss of all domains leaves a majority.
+    pub domains: Option<u32>,
+    /// The fewest domains and single replicas together.
+    pub failures: u32,
+}
+
+/// The live replicas of one dimension, by the domain that takes the replicas along.
+struct Losses {
+    /// The live replicas of each domain that fails as a whole.
+    domains: Vec<u32>,
+    /// Live replicas on hosts without a domain. These replicas may fail with any domain.
+    undescribed: u32,
+}
+
+impl Losses {
+    /// Whether a majority is alive outside of each domain.
+    fn is_safe(&self, alive: u32, quorum: u32) -> bool {
+        let leaves_quorum = |lost: &u32| alive - lost >= quorum;
+        alive >= quorum && self.undescribed == 0 && self.domains.iter().all(leaves_quorum)
+    }
+
+    /// `need` is the number of live replicas whose loss takes the majority.
+    fn survives(mut self, axis: Axis, need: u32) -> Survives {
+        self.domains.retain(|lost| *lost > 0);
+        self.domains.sort_unstable_by(|one, other| other.cmp(one));
+        let mut left = need;
+        let mut domains = 0;
+        for lost in self.domains {
+            if left == 0 {
+                break;
+            }
+            left = left.saturating_sub(lost);
+            domains += 1;
+        }
+        Survives {
+            axis,
+            domains: (left == 0).then_some(domains),
+            failures: domains + left,
+        }
+    }
+}
 
 impl Judging<'_> {
-    /// `None` without quorum, or if no rule compares anything. `down` replicas are on hosts that are not up.
-    pub fn safe(&self, rules: &[AxisRule], down: u32) -> Option<bool> {
-        if !self.workload.quorum || self.n < 2 {
-            return None;
+    /// Whether the majority is alive, and after which failures the majority is lost.
+    pub fn safety(&self, rules: &[AxisRule]) -> Safety {
+        let mut safety = Safety::default();
+        if !self.workload.quorum || self.n == 0 {
+            return safety;
         }
-        if down > may_be_down(self.n) {
-            return Some(false);
+        let (alive, quorum) = (self.alive.iter().filter(|alive| **alive).count() as u32, quorum(self.n));
+        safety.is_quorum_lost = Some(alive < quorum);
+        if self.n < 2 {
+            return safety;
         }
-        let judged = rules.iter().filter_map(|rule| match rule.axis {
-            Axis::Host => self.survives_each_host(),
-            Axis::Domain(dimension) => self.survives_each_domain(dimension),
-        });
-        judged.reduce(|all, one| all && one)
+        let mut axes: Vec<Axis> = Vec::new();
+        for rule in rules {
+            if !axes.contains(&rule.axis) {
+                axes.push(rule.axis);
+            }
+        }
+        for axis in axes {
+            let losses = match axis {
+                Axis::Host => self.losses_by_host(alive),
+                Axis::Domain(dimension) => self.losses_by_domain(dimension),
+            };
+            let Some(losses) = losses else { continue };
+            safety.is_safe = Some(safety.is_safe != Some(false) && losses.is_safe(alive, quorum));
+            safety
+                .survives
+                .push(losses.survives(axis, (alive + 1).saturating_sub(quorum)));
+        }
+        safety
     }
 
     /// `None` without hosts. A single host has all replicas that can be placed.
-    fn survives_each_host(&self) -> Option<bool> {
+    fn losses_by_host(&self, alive: u32) -> Option<Losses> {
         let others = self.on_hosts.keys().filter(|host| !self.eligible.any[**host as usize]);
-        match self.eligible.count + others.count() as u32 {
-            0 => None,
-            1 => Some(false),
-            _ => Some(self.has_few_on_each(|_| true)),
-        }
+        let domains = match self.eligible.count + others.count() as u32 {
+            0 => return None,
+            1 => vec![alive],
+            _ => self.on_hosts.values().map(|replicas| self.alive_of(replicas)).collect(),
+        };
+        Some(Losses {
+            domains,
+            undescribed: 0,
+        })
     }
 
     /// Looks at the first level on which at least two domains hold an eligible host or a replica. Without such a level,
-    /// all replicas are in one domain. `None` if no host has a domain. A replica on a host without a domain may fail
-    /// with any domain.
-    fn survives_each_domain(&self, dimension: usize) -> Option<bool> {
-        let counts = &self.counts[dimension];
-        let leaves = &self.cluster.dimensions[dimension].leaves;
-        if counts.len() == 1 {
+    /// all replicas are in one domain. `None` if no host has a domain.
+    fn losses_by_domain(&self, dimension: usize) -> Option<Losses> {
+        let of_cluster = &self.cluster.dimensions[dimension];
+        let leaf = |host: u32| of_cluster.leaves[host as usize].0;
+        let domains = self.counts[dimension].len();
+        if domains == 1 {
             return None;
-        }
-        if self.workload.placed.iter().any(|it| leaves[it.host as usize].0 == 0) {
-            return Some(false);
         }
         let (placed, any) = (self.workload.placed, &self.eligible.any);
         let levels = self.eligible.trees[dimension].levels();
-        if self
-            .budget
-            .count((any.len() + counts.len()) as u64 + self.on_hosts.len() as u64 * levels)
-        {
+        let operations = (any.len() + domains + placed.len()) as u64 + self.on_hosts.len() as u64 * levels;
+        if self.budget.count(operations) {
             return None;
         }
         let occupied = occupied_tree(self.cluster, any, placed, dimension);
         let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
+        let live: Vec<PlacedReplica> = placed
+            .iter()
+            .zip(self.alive)
+            .filter(|(_, alive)| **alive)
+            .map(|(replica, _)| *replica)
+            .collect();
+        let counts = tree.counts(of_cluster, &live);
         let level = tree.first_level();
-        if level.is_empty() {
-            return (!tree.limited_level().is_empty()).then_some(false);
+        let has_undescribed = placed.iter().any(|replica| leaf(replica.host) == 0);
+        if level.is_empty() && tree.limited_level().is_empty() && !has_undescribed {
+            return None;
         }
+        let judged = if level.is_empty() { tree.limited_level() } else { level };
+        let mut losses = Losses {
+            domains: judged.iter().map(|&domain| counts[domain as usize]).collect(),
+            undescribed: live.iter().filter(|replica| leaf(replica.host) == 0).count() as u32,
+        };
         // A host beside these domains is a domain of its own.
-        let compared: HashSet<u32> = level.iter().copied().collect();
-        let is_beside = |host: u32| {
-            let mut domain = leaves[host as usize].0;
-            while domain > 0 && !compared.contains(&domain) {
+        let judged: HashSet<u32> = judged.iter().copied().collect();
+        for (&host, replicas) in &self.on_hosts {
+            let mut domain = leaf(host);
+            let is_described = domain > 0;
+            while domain > 0 && !judged.contains(&domain) {
                 domain = tree.parent(domain);
             }
-            domain == 0
-        };
-        let inside: u32 = level.iter().map(|&domain| counts[domain as usize]).sum();
-        let has_few = level
-            .iter()
-            .all(|&domain| counts[domain as usize] <= may_be_down(self.n));
-        Some(has_few && (inside == counts[0] || self.has_few_on_each(is_beside)))
+            if is_described && domain == 0 {
+                losses.domains.push(self.alive_of(replicas));
+            }
+        }
+        Some(losses)
     }
 
-    fn has_few_on_each(&self, counts: impl Fn(u32) -> bool) -> bool {
-        let mut judged = self.on_hosts.iter().filter(|(host, _)| counts(**host));
-        judged.all(|(_, replicas)| replicas.len() as u32 <= may_be_down(self.n))
+    /// How many of these replicas are alive.
+    fn alive_of(&self, replicas: &[usize]) -> u32 {
+        replicas.iter().filter(|at| self.alive[**at]).count() as u32
     }
 }

@@ -261,7 +261,7 @@ fn e2_three_on_nine_racks_are_one_in_each_domain_and_safe() {
             placed: &placed,
             ..workload(&[3], &rules)
         });
-        assert_eq!(judged.safe, Some(true));
+        assert_eq!(judged.safety.is_safe, Some(true));
     }
 }
 
@@ -318,7 +318,7 @@ fn e10_two_sites_are_granted_but_not_safe_and_strict_refuses_them() {
         placed: &placed,
         ..workload(&[3], &rules)
     };
-    assert_eq!(world.judge(&with_three).safe, Some(false));
+    assert_eq!(world.judge(&with_three).safety.is_safe, Some(false));
     assert_eq!(count(&world, strict(Mode::QuorumSafe, &axes), 3), 0);
 }
 
@@ -334,7 +334,7 @@ fn e11_four_on_three_domains_are_never_safe() {
             placed: &placed,
             ..workload(&[4], &rules)
         });
-        assert_eq!(judged.safe, Some(false));
+        assert_eq!(judged.safety.is_safe, Some(false));
     }
     assert_eq!(count(&world, strict(Mode::QuorumSafe, &BOTH), 4), 0);
 }

@@ -183,7 +183,12 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
             placed: &placed,
         };
         let interrupt = Interrupt::default();
-        let judgement = judge((&cluster, &eligible(&cluster)), &workload, 0, &interrupt);
+        let judgement = judge(
+            (&cluster, &eligible(&cluster)),
+            &workload,
+            &vec![true; placed.len()],
+            &interrupt,
+        );
         (judgement.violations.len(), interrupt.spent() * OPERATIONS_A_STEP)
     };
     let ((without, less), (with, more)) = (spent(&[]), spent(&[affinity(AffinityKind::AntiAffinity)]));

@@ -1,5 +1,5 @@
 //! The oracle: all sets of hosts, one after the other, judged over trees of paths. The oracle shares no code with the
-//! layer except the types of questions.
+//! layer except the types of questions and answers.
 
 mod safe;
 

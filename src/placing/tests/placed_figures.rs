@@ -73,7 +73,7 @@ fn e12_when_two_sites_are_lost_the_third_takes_all_and_is_too_full_when_they_ret
         (3, 1, &[0, 1, 2][..])
     );
     assert_eq!(back.cluster.dimensions[0].tree.path(violation.domain), "fd:/dc1");
-    assert_eq!(judged.safe, Some(false));
+    assert_eq!(judged.safety.is_safe, Some(false));
 }
 
 #[test]

@@ -93,15 +93,15 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 /// A rule is reported as broken if and only if the oracle says so of the placed replicas.
 fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let workload = case.workload();
-    let is_out = |it: &&PlacedReplica| case.world.eligible[it.host as usize].iter().all(|any| !any);
-    let down = case.placed.iter().filter(is_out).count() as u32;
-    let judged = case.world.judge_with_down(&workload, down);
+    let is_up = |it: &PlacedReplica| case.world.eligible[it.host as usize].iter().any(|any| *any);
+    let alive: Vec<bool> = case.placed.iter().map(is_up).collect();
+    let judged = case.world.judge_alive(&workload, &alive);
     let with_all = Question {
         world: &case.world,
         workload: &workload,
         free: &[],
     };
-    prop_assert_eq!(judged.safe, with_all.safe(down), "{} are down", down);
+    prop_assert_eq!(&judged.safety, &with_all.safety(&alive), "alive are {:?}", alive);
     let none_stands = Workload {
         placed: &[],
         ..case.workload()

@@ -2,7 +2,8 @@
 
 use super::figures::{count, names, nine_machines};
 use super::worlds::{BOTH, World, spread, strict, workload};
-use crate::placing::{Axis, Broken, Level, Mode, Removed, Rule, Spread, Workload};
+use crate::placing::judge::safe::Survives;
+use crate::placing::{Axis, Broken, Level, Mode, Removed, Rule, Safety, Spread, Workload};
 
 #[test]
 fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
@@ -13,7 +14,7 @@ fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
             placed: &placed,
             ..workload(&[3], rules)
         });
-        judged.safe
+        judged.safety.is_safe
     };
     assert_eq!(safe(&[]), None);
     let axes = [Axis::Domain(0)];
@@ -54,15 +55,24 @@ fn a_majority_on_hosts_that_are_not_up_or_in_a_domain_without_eligible_hosts_is_
         placed: &placed,
         ..workload(&[3], &rules)
     };
-    let safe = [0, 1, 2].map(|down| world.judge_with_down(&three, down).safe);
-    assert_eq!(safe, [Some(true), Some(true), Some(false)]);
+    let safe = [0, 1, 2].map(|down| {
+        let alive = [down < 1, down < 2, true];
+        let Safety {
+            is_safe,
+            is_quorum_lost,
+            ..
+        } = world.judge_alive(&three, &alive).safety;
+        (is_safe, is_quorum_lost)
+    });
+    let expected = [(true, false), (false, false), (false, true)];
+    assert_eq!(safe, expected.map(|(safe, lost)| (Some(safe), Some(lost))));
     let placed = world.replicas_on(&["vm1", "vm5", "vm4"]);
     let two_in_the_second_site = Workload {
         placed: &placed,
         ..workload(&[3], &rules)
     };
     let without = world.only(&["vm1", "vm7", "vm8", "vm9"]);
-    assert_eq!(without.judge(&two_in_the_second_site).safe, Some(false));
+    assert_eq!(without.judge(&two_in_the_second_site).safety.is_safe, Some(false));
 }
 
 /// Two described hosts, and five without a domain.
@@ -95,7 +105,7 @@ fn a_host_without_a_domain_does_not_escape_a_hard_rule() {
         });
         let out = judged.violations.iter().filter(|it| it.rule == Broken::NotEligible);
         assert_eq!(out.map(|it| it.replicas.clone()).collect::<Vec<_>>(), [[2]]);
-        assert_eq!(judged.safe, Some(false));
+        assert_eq!(judged.safety.is_safe, Some(false));
     }
     let rules = [spread(Mode::OneEach, &axes)];
     assert_eq!(world.place(&workload(&[2], &rules)), Ok(names(&["d1", "d2"])));
@@ -117,7 +127,7 @@ fn under_a_rule_that_may_be_broken_a_host_without_a_domain_is_used_and_not_safe(
         placed: &placed,
         ..workload(&[5], &rules)
     });
-    assert_eq!(judged.safe, Some(false));
+    assert_eq!(judged.safety.is_safe, Some(false));
 }
 
 /// Three racks of a site, and an ineligible host of a second site.
@@ -178,4 +188,120 @@ fn strict_refuses_a_majority_on_a_host_beside_the_domains() {
     world.offers[1][0].0 = 1;
     world.offers[2][0].0 = 1;
     assert_eq!(world.place(&workload(&[3], &rules)), Ok(names(&["h1", "h2", "h3"])));
+}
+
+/// Two hosts in each of five racks.
+fn five_racks() -> World {
+    let names: Vec<String> = (0..10).map(|at| format!("h{}{}", at / 2, at % 2)).collect();
+    let paths: Vec<String> = (0..10).map(|at| format!("r{}", at / 2)).collect();
+    World::of_paths(&names, &paths)
+}
+
+fn safety_of(world: &World, hosts: &[&str], alive: &[bool]) -> Safety {
+    let placed = world.replicas_on(hosts);
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
+    let five = Workload {
+        placed: &placed,
+        ..workload(&[5], &rules)
+    };
+    world.judge_alive(&five, alive).safety
+}
+
+#[test]
+fn found_p9_lost_hosts_and_a_domain_add_up() {
+    let world = five_racks();
+    let hosts = ["h00", "h01", "h10", "h11", "h20"];
+    let lost = safety_of(&world, &hosts, &[false, false, true, true, true]);
+    assert_eq!((lost.is_safe, lost.is_quorum_lost), (Some(false), Some(false)));
+    let one_each = ["h00", "h10", "h20", "h30", "h40"];
+    for (down, expected) in [
+        (0, (true, false)),
+        (1, (true, false)),
+        (2, (false, false)),
+        (3, (false, true)),
+    ] {
+        let alive: Vec<bool> = (0..5).map(|at| at >= down).collect();
+        let found = safety_of(&world, &one_each, &alive);
+        let expected = (Some(expected.0), Some(expected.1));
+        assert_eq!((found.is_safe, found.is_quorum_lost), expected, "{down} are down");
+    }
+}
+
+#[test]
+fn found_p9_a_replica_without_a_place_is_not_alive() {
+    let world = five_racks();
+    for (hosts, expected) in [
+        (&["h00", "h10", "h20", "h30"][..], (true, false)),
+        (&["h00", "h10", "h20"][..], (false, false)),
+        (&["h00", "h10"][..], (false, true)),
+        (&[][..], (false, true)),
+    ] {
+        let found = safety_of(&world, hosts, &vec![true; hosts.len()]);
+        let expected = (Some(expected.0), Some(expected.1));
+        assert_eq!((found.is_safe, found.is_quorum_lost), expected, "{hosts:?}");
+    }
+}
+
+#[test]
+fn found_p9_without_a_quorum_or_a_rule_nothing_is_said_of_domains() {
+    let world = five_racks();
+    let placed = world.replicas_on(&["h00"]);
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
+    let none = Workload {
+        quorum: false,
+        placed: &placed,
+        ..workload(&[3], &rules)
+    };
+    assert_eq!(world.judge(&none).safety, Safety::default());
+    let expected = |is_quorum_lost| Safety {
+        is_quorum_lost: Some(is_quorum_lost),
+        ..Safety::default()
+    };
+    let without_rules = Workload {
+        placed: &placed,
+        ..workload(&[3], &[])
+    };
+    assert_eq!(world.judge(&without_rules).safety, expected(true));
+    let single = Workload {
+        placed: &placed,
+        ..workload(&[1], &rules)
+    };
+    assert_eq!(world.judge(&single).safety, expected(false));
+}
+
+/// Places A12: two failures against three.
+#[test]
+fn found_p18_the_fewest_failures_that_take_the_majority() {
+    let world = five_racks();
+    let survives = |hosts: &[&str], alive: &[bool]| {
+        let survives = safety_of(&world, hosts, alive).survives;
+        assert_eq!(survives.len(), 1);
+        (survives[0].domains, survives[0].failures)
+    };
+    let all = [true; 5];
+    assert_eq!(survives(&["h00", "h01", "h10", "h20", "h30"], &all), (Some(2), 2));
+    assert_eq!(survives(&["h00", "h10", "h20", "h30", "h40"], &all), (Some(3), 3));
+    let one_down = [true, true, true, true, false];
+    assert_eq!(survives(&["h00", "h10", "h20", "h30", "h40"], &one_down), (Some(2), 2));
+    assert_eq!(survives(&["h00", "h10"], &[true; 2]), (Some(0), 0));
+    assert_eq!(survives(&["h00", "h01", "h10"], &[true; 3]), (Some(1), 1));
+}
+
+/// Without a domain a replica fails alone, or with any domain.
+#[test]
+fn found_p18_domains_alone_may_not_take_the_majority() {
+    let (world, axes) = (mostly_undescribed(), [Axis::Domain(0)]);
+    let placed = world.replicas_on(&["d1", "d2", "u1", "u2", "u3", "u4", "u5"]);
+    let rules = [spread(Mode::QuorumSafe, &axes)];
+    let judged = world.judge(&Workload {
+        placed: &placed,
+        ..workload(&[7], &rules)
+    });
+    let expected = Survives {
+        axis: axes[0],
+        domains: None,
+        failures: 4,
+    };
+    assert_eq!(judged.safety.survives, [expected]);
+    assert_eq!(judged.safety.is_safe, Some(false));
 }

@@ -94,15 +94,15 @@ impl World {
     }
 
     pub fn judge(&self, workload: &Workload) -> Judgement {
-        self.judge_with_down(workload, 0)
+        self.judge_alive(workload, &vec![true; workload.placed.len()])
     }
 
-    /// With replicas on hosts that are not up.
-    pub fn judge_with_down(&self, workload: &Workload, down: u32) -> Judgement {
+    /// `alive` says of each placed replica whether the host is up.
+    pub fn judge_alive(&self, workload: &Workload, alive: &[bool]) -> Judgement {
         judge(
             (&self.cluster, &self.eligible_for(workload)),
             workload,
-            down,
+            alive,
             &Interrupt::default(),
         )
     }

@@ -7,7 +7,8 @@ use super::body::RoleBody;
 use super::rules::RuleBody;
 use crate::error::Result;
 use crate::model::workloads::{
-    Level, Listed, Mode, Replica, Report, ShownReplica, SpreadReport, Violation, WorkloadRow,
+    Level, Listed, Mode, Replica, Report, SafetyReport, ShownReplica, SpreadReport, SurvivesReport, Violation,
+    WorkloadRow,
 };
 use crate::wire::json;
 use crate::wire::native::Name;
@@ -56,9 +57,11 @@ pub struct WorkloadHead<'a> {
     placed: usize,
     /// The number of replicas without a place.
     pending: usize,
-    /// Whether neither a domain takes the majority of the replicas along, nor the hosts that are not up. `null` without
-    /// quorum, with fewer than two replicas, or if no rule `spread` compares anything.
+    /// Whether a majority of the wanted replicas is on hosts that are up outside of each domain of the rules `spread`.
+    /// `null` without quorum, with fewer than two replicas, or if no rule `spread` compares anything.
     safe: Option<bool>,
+    /// Whether fewer replicas than a majority are on hosts that are up. `null` without quorum or without replicas.
+    quorum_lost: Option<bool>,
 }
 
 /// A workload with the state.
@@ -66,6 +69,8 @@ pub struct WorkloadHead<'a> {
 pub struct WorkloadAnswer<'a> {
     #[serde(flatten)]
     head: WorkloadHead<'a>,
+    /// After how many failures no majority is left, by dimension of the rules `spread`. Empty if `safe` is `null`.
+    survives: Pairs<&'a str, SurvivesAnswer>,
     /// The mode and the limit of each rule `spread` now, by dimension.
     spread: Vec<SpreadAnswer<'a>>,
     /// The replicas, by id.
@@ -80,6 +85,15 @@ pub struct WorkloadAnswer<'a> {
     /// How often each code applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Pairs<&'static str, usize>>,
+}
+
+/// The fewest failures that take the majority. 0 if the majority is lost.
+#[derive(Serialize, JsonSchema)]
+struct SurvivesAnswer {
+    /// The fewest domains whose loss takes the majority; `null` if the loss of all domains leaves a majority.
+    domains: Option<u32>,
+    /// The fewest domains and single replicas whose loss takes the majority.
+    failures: u32,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -156,9 +170,15 @@ pub struct ViolationAnswer<'a> {
 pub fn write_one(report: &Report) -> Vec<u8> {
     let spec = shown_spec(&report.row);
     let (placed, pending) = report.placed_and_pending();
+    let SafetyReport {
+        is_safe,
+        is_quorum_lost,
+        ref survives,
+    } = report.safety;
     let (reasons, counts) = reasons_and_counts(&report.reasons);
     json(&WorkloadAnswer {
-        head: head(&report.row, &spec, (placed, pending, report.safe)),
+        head: head(&report.row, &spec, (placed, pending), (is_safe, is_quorum_lost)),
+        survives: survives.iter().map(survive).collect(),
         spread: report.spread.iter().map(spread).collect(),
         replicas: report.replicas.iter().map(replica).collect(),
         violations: report.violations.iter().map(ViolationAnswer::from).collect(),
@@ -173,7 +193,7 @@ pub fn write_one(report: &Report) -> Vec<u8> {
 /// # Errors
 /// [`crate::error::Error::Internal`] if the spec cannot be read.
 pub fn write_spec(row: &WorkloadRow) -> Result<Vec<u8>> {
-    Ok(json(&head(row, &stored_spec(row)?, (0, 0, None))))
+    Ok(json(&head(row, &stored_spec(row)?, (0, 0), (None, None))))
 }
 
 /// Writes a list of workloads without their states. `next` is the uuid after which the next page begins.
@@ -189,9 +209,15 @@ struct ListedAnswer<'a>(&'a Listed);
 
 impl Serialize for ListedAnswer<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let Listed { row, .. } = self.0;
-        let figures = (self.0.placed, self.0.pending, self.0.safe);
-        head(row, &shown_spec(row), figures).serialize(serializer)
+        let Listed {
+            row,
+            placed,
+            pending,
+            is_safe,
+            is_quorum_lost,
+        } = self.0;
+        let (figures, safety) = ((*placed, *pending), (*is_safe, *is_quorum_lost));
+        head(row, &shown_spec(row), figures, safety).serialize(serializer)
     }
 }
 
@@ -211,7 +237,8 @@ fn shown_spec(row: &WorkloadRow) -> Json {
 fn head<'a>(
     row: &'a WorkloadRow,
     spec: &'a Json,
-    (placed, pending, safe): (usize, usize, Option<bool>),
+    (placed, pending): (usize, usize),
+    (safe, quorum_lost): (Option<bool>, Option<bool>),
 ) -> WorkloadHead<'a> {
     WorkloadHead {
         uuid: &row.uuid,
@@ -227,7 +254,16 @@ fn head<'a>(
         placed,
         pending,
         safe,
+        quorum_lost,
     }
+}
+
+fn survive(survives: &SurvivesReport) -> (&str, SurvivesAnswer) {
+    let answer = SurvivesAnswer {
+        domains: survives.domains,
+        failures: survives.failures,
+    };
+    (&survives.dimension, answer)
 }
 
 fn spread(spread: &SpreadReport) -> SpreadAnswer<'_> {

@@ -32,7 +32,8 @@ pub struct PutBody {
     /// The consumer type of new replicas. The default is `INSTANCE`.
     #[serde(rename = "type")]
     pub consumer_type: Option<ClassName>,
-    /// Whether the workload needs the majority of the replicas. The default is `true`; `false` leaves `safe` out.
+    /// Whether the workload needs the majority of the replicas. The default is `true`; `false` leaves `safe` and
+    /// `quorum_lost` out.
     #[serde(default = "yes")]
     pub quorum: bool,
     /// The kinds of replicas: the needs of each replica, and the number of replicas.
@@ -63,6 +64,12 @@ pub struct PutBody {
     /// Without effect, as of the answer.
     #[serde(rename = "safe")]
     _safe: Option<Ignored>,
+    /// Without effect, as of the answer.
+    #[serde(rename = "quorum_lost")]
+    _quorum_lost: Option<Ignored>,
+    /// Without effect, as of the answer.
+    #[serde(rename = "survives")]
+    _survives: Option<Ignored>,
     /// Without effect, as of the answer.
     #[serde(rename = "spread")]
     _spread: Option<Ignored>,

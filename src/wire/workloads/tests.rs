@@ -210,7 +210,8 @@ fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
 #[test]
 fn an_answer_can_be_sent_back() {
     let shown = format!(
-        r#", "uuid": "{UUID}", "revision": 1, "placed": 2, "pending": 0, "safe": null, "spread": [], "replicas": [{{}}],
+        r#", "uuid": "{UUID}", "revision": 1, "placed": 2, "pending": 0, "safe": null,
+        "quorum_lost": null, "survives": {{}}, "spread": [], "replicas": [{{}}],
         "violations": [], "exact": true, "reasons": [], "counts": {{}}, "rules": null"#
     );
     assert!(with(&shown).unwrap().adopted.is_empty());

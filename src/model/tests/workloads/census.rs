@@ -42,10 +42,15 @@ async fn found_u7_the_list_has_the_figures_that_each_workload_shows() {
     for (n, listed) in (901..).zip(&found) {
         let shown = report(&f.model, n).await;
         let figures = (listed.placed, listed.pending);
-        assert_eq!((figures, listed.safe), (shown.placed_and_pending(), shown.safe), "{n}");
+        assert_eq!(
+            (figures, listed.is_safe),
+            (shown.placed_and_pending(), shown.safety.is_safe),
+            "{n}"
+        );
+        assert_eq!(listed.is_quorum_lost, shown.safety.is_quorum_lost, "{n}");
         assert_eq!(listed.row, shown.row);
     }
-    assert!(found.iter().any(|it| it.pending > 0) && found.iter().any(|it| it.safe.is_some()));
+    assert!(found.iter().any(|it| it.pending > 0) && found.iter().any(|it| it.is_safe.is_some()));
     let (first, next) = list(&f.model, Page { limit: 1, ..all() }).await;
     assert_eq!((first.len(), next), (1, Some(uuid(901))));
 }
@@ -59,7 +64,7 @@ async fn found_u7_a_workload_that_cannot_be_read_is_listed_without_safe() {
     assert_eq!(found.len(), 4);
     for (before, listed) in readable.iter().zip(&found) {
         assert_eq!((listed.placed, listed.pending), (before.placed, before.pending));
-        assert_eq!(listed.safe, None);
+        assert_eq!((listed.is_safe, listed.is_quorum_lost), (None, None));
     }
     let settings = SearchSettings::uncut(7);
     let figures = figures(&f.model, &settings, &Interrupt::default()).await.unwrap();
@@ -82,7 +87,8 @@ async fn found_u7_the_census_counts_what_the_lists_have() {
     let sum = |of: fn(&Listed) -> usize| found.iter().map(of).sum::<usize>() as u64;
     let expected = Figures {
         workloads: 4,
-        not_safe: sum(|it| usize::from(it.safe == Some(false))),
+        not_safe: sum(|it| usize::from(it.is_safe == Some(false))),
+        without_quorum: sum(|it| usize::from(it.is_quorum_lost == Some(true))),
         placed: sum(|it| it.placed),
         pending: sum(|it| it.pending),
         violations,

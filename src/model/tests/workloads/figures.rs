@@ -103,7 +103,11 @@ async fn e1_e11_e13_nine_hosts() {
     }
     assert_eq!(sets(&f, 9, 4, rule(QuorumSafe, &BOTH)).await.len(), 90, "E11");
     let (_, report) = placed(&f, 4, rule(QuorumSafe, &BOTH)).await;
-    assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)), "E11");
+    assert_eq!(
+        (report.spread[0].limit, report.safety.is_safe),
+        (Some(2), Some(false)),
+        "E11"
+    );
     assert_eq!(sets(&f, 9, 3, rule(OneEach, &BOTH)).await.len(), 6, "E13");
     let refusal = no_place(place(&f.model, put(WORKLOAD, None, spec(4, rule(OneEach, &BOTH)))).await);
     assert_eq!(figures_of(&refusal, ReasonCode::Spread), Some((4, 3)), "E13");
@@ -127,7 +131,7 @@ async fn e2_racks_differ_by_themselves() {
     assert_eq!(sets(&f, 9, 3, None).await.len(), 6);
     let (_, report) = placed(&f, 3, None).await;
     assert_eq!(
-        (modes(&report), report.safe),
+        (modes(&report), report.safety.is_safe),
         (vec![QuorumSafe, QuorumSafe], Some(true))
     );
     assert_eq!(report.spread[0].limit, Some(1));
@@ -182,7 +186,7 @@ async fn e10_two_sites_are_not_safe() {
     let f = occupied(&at).await;
     assert_eq!(sets(&f, 6, 3, rule(QuorumSafe, &["fault"])).await.len(), 18);
     let (_, report) = placed(&f, 3, rule(QuorumSafe, &["fault"])).await;
-    assert_eq!((report.spread[0].limit, report.safe), (Some(2), Some(false)));
+    assert_eq!((report.spread[0].limit, report.safety.is_safe), (Some(2), Some(false)));
     let strict = SpecRule::Spread(SpreadRule {
         level: Level::Hard,
         mode: QuorumSafe,

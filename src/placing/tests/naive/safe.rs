@@ -1,30 +1,68 @@
-//! Whether the majority of the replicas survives the loss of a domain, over trees of paths.
+//! Whether the majority of the replicas survives failures, over trees of paths.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Question, n, quorum, segments};
-use crate::placing::{Axis, PlacedReplica, Rule};
+use crate::placing::tests::worlds::subsets;
+use crate::placing::judge::safe::Survives;
+use crate::placing::{Axis, PlacedReplica, Rule, Safety};
 
 impl Question<'_> {
-    /// Whether the majority survives: `None` if nothing is compared.
-    pub fn safe(&self, down: u32) -> Option<bool> {
+    /// Whether the majority is alive and survives failures, by all sets of failures.
+    pub fn safety(&self, alive: &[bool]) -> Safety {
         let n = n(self.workload);
-        if !self.workload.quorum || n < 2 {
-            return None;
+        let mut safety = Safety::default();
+        if !self.workload.quorum || n == 0 {
+            return safety;
         }
-        if down > n - quorum(n) {
-            return Some(false);
-        }
-        let mut safe = None;
-        for rule in self.workload.rules {
-            let Rule::Spread(spread) = rule else { continue };
-            for &axis in &spread.axes {
-                if let Some(survives) = self.survives(axis, n - quorum(n)) {
-                    safe = Some(safe != Some(false) && survives);
-                }
+        let all = alive.iter().filter(|alive| **alive).count() as u32;
+        safety.is_quorum_lost = Some(all < quorum(n));
+        let spreads = self.workload.rules.iter().filter_map(|rule| match rule {
+            Rule::Spread(spread) => Some(&spread.axes),
+            Rule::Affinity(_) => None,
+        });
+        let mut judged: Vec<Axis> = Vec::new();
+        for &axis in spreads.flatten().filter(|_| n > 1) {
+            let Some(domains) = self.domains_of_replicas(axis) else {
+                continue;
+            };
+            if judged.contains(&axis) {
+                continue;
             }
+            judged.push(axis);
+            let live: Vec<&Option<String>> = domains
+                .iter()
+                .zip(alive)
+                .filter(|(_, alive)| **alive)
+                .map(|it| it.0)
+                .collect();
+            let is_lost = |lost: &[&String], singles: usize| {
+                let left = live
+                    .iter()
+                    .filter(|domain| domain.as_ref().is_none_or(|domain| !lost.contains(&domain)));
+                left.count().saturating_sub(singles) < quorum(n) as usize
+            };
+            let names: BTreeSet<&String> = live.iter().filter_map(|domain| domain.as_ref()).collect();
+            let names: Vec<&String> = names.into_iter().collect();
+            let may_fail_with_any = live.iter().any(|domain| domain.is_none());
+            let survives_each = !is_lost(&[], 0) && !may_fail_with_any && names.iter().all(|name| !is_lost(&[name], 0));
+            safety.is_safe = Some(safety.is_safe != Some(false) && survives_each);
+            let fewest = |singles: bool| {
+                (0..=live.len()).find(|&failures| {
+                    (0..=failures.min(names.len())).any(|domains| {
+                        let singles = if singles { failures - domains } else { 0 };
+                        let mut lost = subsets(names.len(), domains).into_iter();
+                        lost.any(|lost| is_lost(&lost.into_iter().map(|at| names[at]).collect::<Vec<_>>(), singles))
+                    })
+                })
+            };
+            safety.survives.push(Survives {
+                axis,
+                domains: fewest(false).map(|number| number as u32),
+                failures: fewest(true).map_or(u32::MAX, |number| number as u32),
+            });
         }
-        safe
+        safety
     }
 
     /// Whether each domain with new replicas may be lost, if the rule is strict.
@@ -64,24 +102,28 @@ impl Question<'_> {
         failing
     }
 
-    fn survives(&self, axis: Axis, most: u32) -> Option<bool> {
+    /// The domain with which each placed replica fails; `None` on a host without a domain. `None` if nothing is
+    /// compared.
+    fn domains_of_replicas(&self, axis: Axis) -> Option<Vec<Option<String>>> {
         let path = |host: usize| self.path(axis, host);
         let hosts = 0..self.world.names.len();
-        if hosts.clone().all(|host| path(host).is_empty()) {
-            return None;
-        }
         let placed = self.workload.placed.iter().map(|it| it.host as usize);
-        if placed.clone().any(|host| path(host).is_empty()) {
-            return Some(false);
+        let is_used = |host: &usize| self.is_eligible(*host) || placed.clone().any(|at| at == *host);
+        let mut described = hosts.clone().filter(|host| !path(*host).is_empty());
+        let is_described_by_any = described.clone().next().is_some();
+        let has_undescribed = placed.clone().any(|host| path(host).is_empty());
+        if !is_described_by_any || !described.any(|host| is_used(&host)) && !has_undescribed {
+            return None;
         }
         let tree = self.tree(axis, &[]);
         let first = tree.first_present();
-        if first.is_empty() {
-            let is_used = |host: usize| self.is_eligible(host) || placed.clone().any(|at| at == host);
-            let mut described = hosts.filter(|host| !path(*host).is_empty());
-            return described.any(is_used).then_some(false);
-        }
-        let failing = self.failing(axis, &first, placed);
-        Some(failing.values().all(|count| *count <= most))
+        let domain = |host: usize| {
+            let inside = path(host);
+            inside.first()?;
+            let all = first.is_empty().then(|| "all".to_owned());
+            let own = inside.into_iter().find(|prefix| first.contains(&prefix));
+            all.or(own).or(Some(format!("host {host}")))
+        };
+        Some(placed.map(domain).collect())
     }
 }
