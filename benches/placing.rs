@@ -65,6 +65,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         rules: &rules,
         quorum: true,
         placed: &[],
+        further: &[],
     };
     let effort = Effort {
         atomic: true,

@@ -47,6 +47,8 @@ pub enum Mutant {
     SkipState,
     /// `judge-room`: a host without room counts as not eligible.
     JudgeRoom,
+    /// `first-host`: a replica on several hosts counts on the first host alone.
+    FirstHost,
     /// `skip-level`: the domains below the first level of a dimension are not compared.
     SkipLevel,
     /// `no-look-ahead`: a placement is taken although no replica more has a place beside it.

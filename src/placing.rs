@@ -53,7 +53,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use cluster::{Cluster, Dimension, Hosts, Offer, PlacedReplica, Workload};
+pub use cluster::{Cluster, Dimension, FurtherHost, Hosts, Offer, PlacedReplica, Standing, Workload};
 pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};
 pub use judge::safe::Safety;

@@ -24,6 +24,7 @@ MUTANTS = {
                   " writers::a_batch_cannot_be_committed_after_its_fence",
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
     "judge-room": "workloads::eligible_hosts::a_full_domain_counts_as_before",
+    "first-host": "several_hosts::found_p4_a_replica_counts_on_every_host",
     "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
     "no-look-ahead": "over_time::found_p2_every_size_of_a_grid_is_reached_one_by_one",
     "evenness-last": "over_time::found_p3_what_stays_is_the_most_even_set"
@@ -39,7 +40,7 @@ MUTANTS = {
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
          "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
-         "workloads::planned_domains", "workloads::eligible_hosts", "tests::lost_plans", "workloads::interleaving"]
+         "workloads::planned_domains", "workloads::eligible_hosts", "workloads::several_hosts", "tests::lost_plans", "workloads::interleaving"]
 SEED = "2026"
 
 

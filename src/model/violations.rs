@@ -71,7 +71,7 @@ impl Keep for Filter {
         let on_provider = self.provider.as_deref().map(|provider| {
             let is_there = |it: &&ShownReplica| {
                 let mut shares = it.replica.allocations.iter();
-                it.host.as_deref() == Some(provider) || shares.any(|share| &*share.provider == provider)
+                it.hosts.iter().any(|host| host.uuid == provider) || shares.any(|share| &*share.provider == provider)
             };
             let there = replicas.iter().filter(is_there);
             there.map(|it| it.replica.row.id.as_str()).collect()

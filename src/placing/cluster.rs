@@ -73,6 +73,17 @@ pub struct Workload<'a> {
     pub quorum: bool,
     /// The replicas that have a place.
     pub placed: &'a [PlacedReplica],
+    /// The further hosts of placed replicas: by replica, ascending, each host of a replica once.
+    pub further: &'a [FurtherHost],
+}
+
+impl<'a> Workload<'a> {
+    pub fn standing(&self) -> Standing<'a> {
+        Standing {
+            placed: self.placed,
+            further: self.further,
+        }
+    }
 }
 
 /// A replica that has a place.
@@ -80,4 +91,35 @@ pub struct Workload<'a> {
 pub struct PlacedReplica {
     pub role: usize,
     pub host: u32,
+}
+
+/// A further host of a placed replica, whose consumer has allocations on several hosts. The replica counts on each of
+/// the hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FurtherHost {
+    /// An index of [`Workload::placed`].
+    pub replica: usize,
+    pub host: u32,
+}
+
+/// The placed replicas on all their hosts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing<'a> {
+    /// As [`Workload::placed`].
+    pub placed: &'a [PlacedReplica],
+    /// As [`Workload::further`].
+    pub further: &'a [FurtherHost],
+}
+
+impl<'a> Standing<'a> {
+    /// The hosts, each with the index of the replica.
+    pub fn hosts(self) -> impl Iterator<Item = (usize, u32)> + Clone + 'a {
+        let first = self.placed.iter().enumerate().map(|(at, replica)| (at, replica.host));
+        first.chain(self.further.iter().map(|further| (further.replica, further.host)))
+    }
+
+    /// The number of hosts of all replicas.
+    pub fn count(self) -> usize {
+        self.placed.len() + self.further.len()
+    }
 }

@@ -6,7 +6,7 @@ pub mod occupied;
 
 use self::even::{Range, SiblingCounts};
 use self::occupied::{occupied_tree, outer_domain};
-use super::cluster::{Cluster, PlacedReplica};
+use super::cluster::{Cluster, Standing};
 use super::cost::Cost;
 use super::live_tree::LiveTree;
 use super::rules::modes::AxisRule;
@@ -144,7 +144,7 @@ pub struct Compared {
     /// The indices of the compared dimensions in the flow of a search: the dimensions with bounds first, then the
     /// greatest.
     pub flow: [Option<usize>; 2],
-    /// The number of placed replicas.
+    /// The number of placed replicas, each on each of its hosts.
     pub placed: u32,
 }
 
@@ -155,7 +155,7 @@ impl Compared {
         trees: &[LiveTree],
         eligible: &[bool],
         rules: &[AxisRule],
-        placed: &[PlacedReplica],
+        standing: Standing,
         (one_a_host, keeps_hard): (bool, bool),
     ) -> Compared {
         let mut demands_of_hosts = Demands::of(rules, Axis::Host, keeps_hard);
@@ -173,12 +173,12 @@ impl Compared {
                 return None;
             }
             let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
-            let counts = tree.counts(&cluster.dimensions[dimension], placed);
+            let counts = tree.sums(&cluster.dimensions[dimension], standing);
             let children = |domain| tree.children(domain).iter().map(|&child| counts[child as usize]);
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;
             if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
-                let occupied = occupied_tree(cluster, eligible, placed, dimension);
+                let occupied = occupied_tree(cluster, eligible, standing, dimension);
                 let occupied = occupied.as_ref().unwrap_or(tree);
                 outer = outer_domain(tree, occupied).map(|domain| (domain, cap));
                 if occupied.has_hosts_beside() {
@@ -199,7 +199,7 @@ impl Compared {
         let mut dimensions: Vec<ComparedDimension> = all.collect();
         let flow = flow(&dimensions);
         flow.iter().flatten().for_each(|&at| dimensions[at].is_in_flow = true);
-        let hosts = HostDemands::of(demands_of_hosts, eligible, placed);
+        let hosts = HostDemands::of(demands_of_hosts, eligible, standing);
         Compared {
             dimensions,
             flow,
@@ -208,7 +208,7 @@ impl Compared {
                 weight,
                 ..hosts
             },
-            placed: placed.len() as u32,
+            placed: standing.count() as u32,
         }
     }
 }
@@ -232,8 +232,8 @@ fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
 }
 
 impl HostDemands {
-    fn of(demands: Demands, eligible: &[bool], placed: &[PlacedReplica]) -> HostDemands {
-        let mut hosts: Vec<u32> = placed.iter().map(|replica| replica.host).collect();
+    fn of(demands: Demands, eligible: &[bool], standing: Standing) -> HostDemands {
+        let mut hosts: Vec<u32> = standing.hosts().map(|(_, host)| host).collect();
         hosts.sort_unstable();
         let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
             .chunk_by(|one, other| one == other)

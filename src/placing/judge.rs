@@ -2,13 +2,14 @@
 
 pub mod safe;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use self::safe::Safety;
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::DomainId;
 use super::eligible::Eligible;
+use super::live_tree::LiveTree;
 use super::rules::affinity::{AffinityRules, MarkedRule};
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Members, Mode};
@@ -81,11 +82,12 @@ pub fn judge(
 ) -> Judgement {
     let budget = Budget::unbounded(interrupt);
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
-    budget.count(domains + workload.placed.len() as u64);
+    let levels = eligible.trees.iter().map(LiveTree::levels).sum::<u64>();
+    budget.count(domains + workload.placed.len() as u64 + workload.further.len() as u64 * levels);
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let mut on_hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (at, replica) in workload.placed.iter().enumerate() {
-        on_hosts.entry(replica.host).or_default().push(at);
+    for (at, host) in workload.standing().hosts() {
+        on_hosts.entry(host).or_default().push(at);
     }
     let dimensions = cluster.dimensions.iter().zip(&eligible.trees);
     let judging = Judging {
@@ -96,7 +98,7 @@ pub fn judge(
         n: workload.wanted.iter().sum(),
         budget: &budget,
         counts: dimensions
-            .map(|(dimension, tree)| tree.counts(dimension, workload.placed))
+            .map(|(dimension, tree)| tree.counts(dimension, workload.standing(), |_| true))
             .collect(),
         on_hosts,
     };
@@ -261,12 +263,15 @@ impl Judging<'_> {
     fn replicas_in(&self, dimension: usize, domain: DomainId) -> Vec<usize> {
         let tree = &self.eligible.trees[dimension];
         let leaves = &self.cluster.dimensions[dimension].leaves;
-        if self.budget.count(self.workload.placed.len() as u64 * tree.levels()) {
+        let standing = self.workload.standing();
+        if self.budget.count(standing.count() as u64 * tree.levels()) {
             return Vec::new();
         }
-        let placed = self.workload.placed.iter().enumerate();
-        let inside = placed.filter(|(_, replica)| tree.is_in(leaves[replica.host as usize].0, domain.0));
-        inside.map(|(at, _)| at).collect()
+        let inside = standing
+            .hosts()
+            .filter(|(_, host)| tree.is_in(leaves[*host as usize].0, domain.0));
+        let inside: BTreeSet<usize> = inside.map(|(at, _)| at).collect();
+        inside.into_iter().collect()
     }
 
     /// Violations of affinity and anti-affinity, by member or by host.
@@ -284,7 +289,6 @@ impl Judging<'_> {
                     break;
                 }
                 if let Some(known) = known.get(&(rule.index, axis, domain)).map(|at| &mut all[*at]) {
-                    known.count += replicas.len() as u32;
                     known.replicas.extend_from_slice(replicas);
                     continue;
                 }
@@ -295,6 +299,14 @@ impl Judging<'_> {
                     ..on_host(Broken::Rule(rule.index), *host, 0, replicas.clone())
                 });
             }
+        }
+        for violation in &mut all {
+            // A replica may stand on several hosts of the domain.
+            if !self.workload.further.is_empty() {
+                violation.replicas.sort_unstable();
+                violation.replicas.dedup();
+            }
+            violation.count = violation.replicas.len() as u32;
         }
         all
     }

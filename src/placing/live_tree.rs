@@ -1,6 +1,8 @@
 //! The live part of a dimension: the domains that hold an eligible host. Only live domains are compared.
 
-use super::cluster::{Dimension, PlacedReplica};
+use std::collections::HashSet;
+
+use super::cluster::{Dimension, Standing};
 use super::domain_tree::{DomainId, DomainTree};
 use super::groups::Groups;
 use crate::mutants::{Mutant, is};
@@ -124,14 +126,48 @@ impl LiveTree {
         domain == top
     }
 
-    /// The placed replicas in each domain and below.
-    pub fn counts(&self, dimension: &Dimension, placed: &[PlacedReplica]) -> Vec<u32> {
+    /// The placed replicas that pass, in each domain and below. A domain counts a replica on several hosts once.
+    pub fn counts(&self, dimension: &Dimension, standing: Standing, passes: impl Fn(usize) -> bool) -> Vec<u32> {
+        let leaf = |host: u32| dimension.leaves[host as usize].0;
         let mut counts = vec![0; self.len()];
-        for replica in placed {
-            counts[dimension.leaves[replica.host as usize].0 as usize] += 1;
-        }
+        let first = standing.placed.iter().enumerate().filter(|(at, _)| passes(*at));
+        first.for_each(|(_, replica)| counts[leaf(replica.host) as usize] += 1);
         self.sum_up(&mut counts);
+        for same in standing.further.chunk_by(|one, other| one.replica == other.replica) {
+            let replica = same[0].replica;
+            if !passes(replica) {
+                continue;
+            }
+            let mut counted: HashSet<u32> = self.around(leaf(standing.placed[replica].host)).collect();
+            for domain in same.iter().flat_map(|further| self.around(leaf(further.host))) {
+                counts[domain as usize] += u32::from(counted.insert(domain));
+            }
+        }
         counts
+    }
+
+    /// A domain and the domains above, without the root.
+    fn around(&self, domain: u32) -> impl Iterator<Item = u32> {
+        let above = std::iter::successors(Some(domain), |&domain| Some(self.parent(domain)));
+        above.take_while(|&domain| domain > 0)
+    }
+
+    /// The placed replicas in each domain and below, for a search: each domain has the sum of the domains inside. So a
+    /// domain around several domains of one replica counts the replica several times.
+    pub fn sums(&self, dimension: &Dimension, standing: Standing) -> Vec<u32> {
+        let leaf = |host: u32| dimension.leaves[host as usize].0;
+        let mut sums = vec![0; self.len()];
+        for replica in standing.placed {
+            sums[leaf(replica.host) as usize] += 1;
+        }
+        for same in standing.further.chunk_by(|one, other| one.replica == other.replica) {
+            let mut counted = HashSet::from([leaf(standing.placed[same[0].replica].host)]);
+            for domain in same.iter().map(|further| leaf(further.host)) {
+                sums[domain as usize] += u32::from(counted.insert(domain));
+            }
+        }
+        self.sum_up(&mut sums);
+        sums
     }
 
     /// Adds the number of each domain to all its ancestors.

@@ -83,12 +83,12 @@ pub fn place(
     budget.count_list(sizes.sum());
     let one_a_host = !has_host_rule(workload.rules);
     let Eligible { trees, any, .. } = eligible;
-    let compared = Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true));
+    let compared = Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true));
     let next = rules_of_next(workload, eligible)
-        .map(|rules| Compared::new(cluster, trees, any, &rules, workload.placed, (one_a_host, true)));
+        .map(|rules| Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true)));
     let mut placed = vec![0; cluster.hosts as usize];
-    for replica in workload.placed {
-        placed[replica.host as usize] += 1;
+    for (_, host) in workload.standing().hosts() {
+        placed[host as usize] += 1;
     }
     let placing = Placing {
         cluster,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::budget::Budget;
 use super::cells::index::CellIndex;
 use super::cells::items::Items;
-use super::cluster::{Cluster, PlacedReplica, Workload};
+use super::cluster::{Cluster, PlacedReplica, Standing, Workload};
 use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
@@ -156,7 +156,11 @@ impl Falling<'_> {
         if self.budget.count(domains + any.len() as u64) || self.budget.count(u64::from(self.count()) * levels) {
             return false;
         }
-        let compared = Compared::new(self.cluster, trees, any, &self.rules, staying, (false, false));
+        let standing = Standing {
+            placed: staying,
+            further: &[],
+        };
+        let compared = Compared::new(self.cluster, trees, any, &self.rules, standing, (false, false));
         let wanted = Wanted {
             missing: keep,
             new: keep.iter().sum(),
@@ -186,7 +190,11 @@ impl Falling<'_> {
         let rules = rules_of_next(self.workload, self.eligible)?;
         let one_a_host = !has_host_rule(self.workload.rules);
         let Eligible { trees, any, .. } = self.eligible;
-        let next = Compared::new(self.cluster, trees, any, &rules, staying, (one_a_host, true));
+        let standing = Standing {
+            placed: staying,
+            further: &[],
+        };
+        let next = Compared::new(self.cluster, trees, any, &rules, standing, (one_a_host, true));
         let index = self
             .cluster
             .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());

@@ -23,6 +23,7 @@ mod races;
 mod refusals;
 mod roles;
 mod scaling;
+mod several_hosts;
 mod statistics;
 mod unfit;
 mod violations;
@@ -159,7 +160,7 @@ fn checked(error: Error) -> Error {
 
 /// The hosts of the replicas, by number.
 fn hosts(report: &Report) -> BTreeSet<u32> {
-    let hosts = report.replicas.iter().filter_map(|it| it.host.as_deref());
+    let hosts = report.replicas.iter().filter_map(|it| it.host());
     hosts.map(|host| host[24..].parse().unwrap()).collect()
 }
 
@@ -168,7 +169,7 @@ fn places(report: &Report) -> Vec<(String, Option<u32>)> {
     let places = report.replicas.iter();
     let host = |host: &str| host[24..].parse().unwrap();
     places
-        .map(|it| (it.replica.row.id.clone(), it.host.as_deref().map(host)))
+        .map(|it| (it.replica.row.id.clone(), it.host().map(host)))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! Translates the rules of a spec into rules of `placing`, with names looked up.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::StoredWorkload;
 use super::hosts::HostList;
@@ -9,8 +9,12 @@ use super::time::too_long;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::workloads::Replica;
-use crate::placing::{self, Affinity, AffinityKind, Axis, DomainId, DomainTree, Level, Members, Mode, Rule, Spread};
-use crate::search::Snapshot;
+use crate::mutants::{Mutant, is};
+use crate::placing::{
+    self, Affinity, AffinityKind, Axis, DomainId, DomainTree, FurtherHost, Level, Members, Mode, PlacedReplica, Rule,
+    Spread,
+};
+use crate::search::{ProviderState, Slot, Snapshot};
 
 /// A look at this many marks of domains or hosts counts as a step.
 const DOMAINS_A_STEP: usize = 64;
@@ -97,7 +101,7 @@ fn axis(list: &HostList, name: &str) -> Option<Axis> {
 /// The hosts or domains of the workload that the rule names.
 fn members(snapshot: &Snapshot, list: &HostList, affinity: &AffinityRule, other: Option<&StoredWorkload>) -> Members {
     let replicas = other.map_or(&[][..], |other| &other.replicas);
-    let mut hosts: Vec<u32> = replicas.iter().filter_map(|it| host_of(snapshot, list, it)).collect();
+    let mut hosts: Vec<u32> = replicas.iter().flat_map(|it| hosts_of(snapshot, list, it)).collect();
     hosts.sort_unstable();
     hosts.dedup();
     let Some(Axis::Domain(dimension)) = axis(list, &affinity.dimension) else {
@@ -182,15 +186,38 @@ fn hosts_around(
     hosts.map(|(host, _)| host).collect()
 }
 
-/// The host of a replica with a place. A provider that shares resources with other trees counts only if the replica has
-/// no provider without shared resources. `None` if the snapshot has none of the replica's providers.
-pub fn host_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Option<u32> {
-    let providers = || {
-        replica
-            .allocations
-            .iter()
-            .filter_map(|share| snapshot.by_uuid(&share.provider))
+/// The hosts of a replica: all hosts on which the consumer has allocations, each once, in the order of the allocations.
+/// Hosts that are up come first: if a consumer was moved, an allocation on the old host may be left.
+///
+/// A provider that shares resources with other trees counts only if the replica has no provider without shared
+/// resources. Empty if the snapshot has none of the replica's providers.
+pub fn hosts_of(snapshot: &Snapshot, list: &HostList, replica: &Replica) -> Vec<u32> {
+    let shares = replica.allocations.iter();
+    let (sharing, own): (Vec<Slot>, Vec<Slot>) = shares
+        .filter_map(|share| snapshot.by_uuid(&share.provider))
+        .partition(|slot| snapshot.is_sharing(*slot));
+    let counted = if own.is_empty() {
+        &sharing[..sharing.len().min(1)]
+    } else {
+        &own[..]
     };
-    let own = providers().find(|slot| !snapshot.is_sharing(*slot));
-    list.of_root(snapshot.root(own.or_else(|| providers().next())?))
+    if let [only] = counted {
+        return list.of_root(snapshot.root(*only)).into_iter().collect();
+    }
+    let mut known: HashSet<u32> = HashSet::new();
+    let hosts = counted.iter().filter_map(|slot| list.of_root(snapshot.root(*slot)));
+    let mut hosts: Vec<u32> = hosts.filter(|host| known.insert(*host)).collect();
+    hosts.sort_by_key(|host| snapshot.state(list.slots[*host as usize]) != ProviderState::Up);
+    if is(Mutant::FirstHost) {
+        hosts.truncate(1);
+    }
+    hosts
+}
+
+/// A replica that is placed on these hosts, as the replica with index `replica`: the first host, and further hosts.
+/// `None` without a host.
+pub fn placed_on(role: usize, replica: usize, hosts: &[u32]) -> Option<(PlacedReplica, Vec<FurtherHost>)> {
+    let (&host, further) = hosts.split_first()?;
+    let further = further.iter().map(|&host| FurtherHost { replica, host });
+    Some((PlacedReplica { role, host }, further.collect()))
 }

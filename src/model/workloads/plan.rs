@@ -27,7 +27,7 @@ use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{Candidates, ClaimCandidate, ConsumerChoice, Limits, avoiding, negated};
-use crate::placing::{self, Eligible, PlacedReplica, Rule, Workload};
+use crate::placing::{self, Eligible, Rule, Standing, Workload};
 use crate::search::{
     self, Candidate, Interrupt, Placement, PlannedUsage, ProviderState, Rank, SearchSettings, Snapshot,
 };
@@ -47,8 +47,8 @@ pub struct PlanJob {
 struct Kept {
     replica: Replica,
     role: usize,
-    /// `None` if the replica has no place, or if the snapshot does not know the place.
-    host: Option<u32>,
+    /// All hosts of the replica. Empty if the replica has no place, or if the snapshot does not know the place.
+    hosts: Vec<u32>,
     /// Whether the replica gets the amounts of another role.
     is_swapped: bool,
 }
@@ -238,12 +238,13 @@ impl Planning<'_> {
         }
     }
 
-    fn workload<'a>(&'a self, wanted: &'a [u32], placed: &'a [PlacedReplica]) -> Workload<'a> {
+    fn workload<'a>(&'a self, wanted: &'a [u32], standing: Standing<'a>) -> Workload<'a> {
         Workload {
             wanted,
             rules: &self.rules,
             quorum: self.job.put.spec.quorum,
-            placed,
+            placed: standing.placed,
+            further: standing.further,
         }
     }
 
@@ -291,11 +292,11 @@ fn release(planning: &Planning<'_>, draft: &mut Draft) {
     let is_lost = |host: u32| snapshot.state(list.slots[host as usize]) == ProviderState::Lost;
     let replicas = draft.kept.iter().map(|it| placing::Replica {
         role: it.role,
-        host: it.host,
-        lost: it.host.is_some_and(is_lost),
+        host: it.hosts.first().copied(),
+        lost: it.hosts.first().is_some_and(|host| is_lost(*host)),
     });
     let replicas: Vec<placing::Replica> = replicas.collect();
-    let workload = planning.workload(&wanted, &[]);
+    let workload = planning.workload(&wanted, Standing::default());
     let (eligible, interrupt) = (&planning.eligible, planning.interrupt);
     let released = placing::release(&list.cluster, eligible, &workload, &replicas, interrupt);
     draft.is_exact &= released.is_exact;

@@ -1,6 +1,6 @@
 //! A workload as clients see the state: the hosts of the replicas, the modes of the rules, and the violations.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::eligible_hosts::EligibleHosts;
@@ -9,7 +9,7 @@ use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::{Neighbourhood, Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity, placed_and_pending};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::placing::{self, AffinityKind, Axis, Broken, Level, Mode, PlacedReplica, Rule, Workload};
+use crate::placing::{self, AffinityKind, Axis, Broken, FurtherHost, Level, Mode, PlacedReplica, Rule, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
@@ -63,12 +63,24 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub struct ShownReplica {
     pub replica: Replica,
-    /// Uuid; `None` if the replica is pending.
-    pub host: Option<String>,
-    /// The name of `host`.
-    pub host_name: Option<Arc<str>>,
+    /// All hosts of the replica. Empty if the replica is pending.
+    pub hosts: Vec<ShownHost>,
     /// The classes of which the replica has just taken more than the normal limit.
     pub over_normal: Vec<String>,
+}
+
+impl ShownReplica {
+    /// The first host: the uuid. `None` if the replica is pending.
+    pub fn host(&self) -> Option<&str> {
+        self.hosts.first().map(|host| host.uuid.as_str())
+    }
+}
+
+/// A host of a replica.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownHost {
+    pub uuid: String,
+    pub name: Arc<str>,
 }
 
 /// The present meaning of a rule `spread` in a dimension.
@@ -116,7 +128,7 @@ pub struct Violation {
     pub reason: Reason,
     /// The ids of the replicas that break the rule.
     pub replicas: Vec<String>,
-    /// Uuids of the first [`NAMED_REPLICAS`] replicas, and of their hosts, each once.
+    /// Uuids of the first [`NAMED_REPLICAS`] replicas, and of all their hosts, each once.
     pub consumers: Vec<String>,
     pub hosts: Vec<String>,
     /// The names of `hosts`, in their order.
@@ -163,8 +175,8 @@ pub fn judge(
 ) -> Result<Report> {
     let dimensions = spec.dimensions();
     let EligibleHosts { list, eligible } = EligibleHosts::of(snapshot, (spec, &dimensions), settings, true)?;
-    let hosts = stored.replicas.iter().map(|it| affinity::host_of(snapshot, &list, it));
-    let hosts: Vec<Option<u32>> = hosts.collect();
+    let hosts = stored.replicas.iter().map(|it| affinity::hosts_of(snapshot, &list, it));
+    let hosts: Vec<Vec<u32>> = hosts.collect();
     let reported = Reported {
         hosts: Hosts {
             snapshot,
@@ -190,17 +202,20 @@ pub struct Reported<'a> {
 }
 
 impl Reported<'_> {
-    /// `hosts` has the host of each replica. After the interrupt of the settings is set the report comes soon, and
+    /// `hosts` has the hosts of each replica. After the interrupt of the settings is set the report comes soon, and
     /// means nothing.
-    pub fn report(&self, row: WorkloadRow, replicas: &[Replica], hosts: &[Option<u32>]) -> Report {
+    pub fn report(&self, row: WorkloadRow, replicas: &[Replica], hosts: &[Vec<u32>]) -> Report {
         let roles = self.spec.roles.iter().enumerate();
         let roles: HashMap<&str, usize> = roles.map(|(at, role)| (role.name.as_str(), at)).collect();
         let mut judged: Vec<usize> = Vec::new();
-        let mut placed: Vec<PlacedReplica> = Vec::new();
-        for (at, (replica, host)) in replicas.iter().zip(hosts).enumerate() {
+        let (mut placed, mut further): (Vec<PlacedReplica>, Vec<FurtherHost>) = (Vec::new(), Vec::new());
+        let standing = replicas.iter().zip(hosts).enumerate();
+        for (at, (replica, hosts)) in standing.filter(|(_, (replica, _))| replica.is_placed()) {
             let role = roles.get(replica.row.role.as_str()).copied();
-            if let (Some(role), Some(host), true) = (role, *host, replica.is_placed()) {
-                placed.push(PlacedReplica { role, host });
+            let found = role.and_then(|role| affinity::placed_on(role, placed.len(), hosts));
+            if let Some((replica, its_further)) = found {
+                placed.push(replica);
+                further.extend(its_further);
                 judged.push(at);
             }
         }
@@ -210,8 +225,10 @@ impl Reported<'_> {
             rules: self.rules,
             quorum: self.spec.quorum,
             placed: &placed,
+            further: &further,
         };
-        let alive: Vec<bool> = placed.iter().map(|it| self.hosts.is_up(it.host)).collect();
+        let is_alive = |at: &usize| hosts[*at].iter().any(|host| self.hosts.is_up(*host));
+        let alive: Vec<bool> = judged.iter().map(is_alive).collect();
         let interrupt = &self.hosts.settings.interrupt;
         interrupt.count(replicas.len() as u64 * STEPS_A_REPLICA);
         let hosts_of = (&self.hosts.list.cluster, self.hosts.eligible);
@@ -222,30 +239,30 @@ impl Reported<'_> {
             let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
             let ids: Vec<String> = its.iter().map(|replica| replica.row.id.clone()).collect();
             let (level, reason) = match it.rule {
-                Broken::NotEligible => self.not_eligible(placed[it.replicas[0]], its[0], &ids),
+                Broken::NotEligible => {
+                    let role = placed[it.replicas[0]].role;
+                    let host = it.domain.0;
+                    self.not_eligible(PlacedReplica { role, host }, its[0], &ids)
+                }
                 _ => self.broken_rule(it, &ids),
             };
             let consumers = its.iter().take(NAMED_REPLICAS);
-            let mut hosts: Vec<u32> = Vec::new();
-            for at in it.replicas.iter().take(NAMED_REPLICAS) {
-                let host = placed[*at].host;
-                if !hosts.contains(&host) {
-                    hosts.push(host);
-                }
-            }
+            let named = it.replicas.iter().take(NAMED_REPLICAS);
+            let mut known: HashSet<u32> = HashSet::new();
+            let named = named.flat_map(|at| hosts[judged[*at]].iter().copied());
+            let named: Vec<u32> = named.filter(|host| known.insert(*host)).collect();
             Violation {
                 level,
                 reason,
                 replicas: ids,
                 consumers: consumers.map(|replica| replica.row.consumer.clone()).collect(),
-                host_names: hosts.iter().map(|host| self.name(*host)).collect(),
-                hosts: hosts.into_iter().map(|host| self.uuid(host)).collect(),
+                host_names: named.iter().map(|host| self.name(*host)).collect(),
+                hosts: named.into_iter().map(|host| self.uuid(host)).collect(),
             }
         });
-        let shown = replicas.iter().zip(hosts).map(|(replica, host)| ShownReplica {
+        let shown = replicas.iter().zip(hosts).map(|(replica, hosts)| ShownReplica {
             replica: replica.clone(),
-            host: host.map(|host| self.uuid(host)),
-            host_name: host.map(|host| self.name(host)),
+            hosts: hosts.iter().map(|host| self.shown(*host)).collect(),
             over_normal: Vec::new(),
         });
         Report {
@@ -266,6 +283,13 @@ impl Reported<'_> {
 
     fn name(&self, host: u32) -> Arc<str> {
         self.hosts.snapshot.name(self.slot(host)).into()
+    }
+
+    fn shown(&self, host: u32) -> ShownHost {
+        ShownHost {
+            uuid: self.uuid(host),
+            name: self.name(host),
+        }
     }
 
     fn slot(&self, host: u32) -> Slot {

@@ -4,19 +4,20 @@
 //! All other limits hold on the first level on which several domains have an eligible host. If all eligible hosts are
 //! in one domain and replicas are placed in a second domain, `safe` compares these two domains.
 
-use crate::placing::cluster::{Cluster, PlacedReplica};
+use crate::placing::cluster::{Cluster, Standing};
 use crate::placing::live_tree::LiveTree;
 
 /// The domains of a dimension with an eligible host or a replica. `None` if these are the domains with an eligible
 /// host.
-pub fn occupied_tree(cluster: &Cluster, any: &[bool], placed: &[PlacedReplica], dimension: usize) -> Option<LiveTree> {
-    if placed.iter().all(|it| any[it.host as usize]) {
+pub fn occupied_tree(cluster: &Cluster, any: &[bool], standing: Standing, dimension: usize) -> Option<LiveTree> {
+    let hosts = standing.hosts().map(|(_, host)| host);
+    if hosts.clone().all(|host| any[host as usize]) {
         return None;
     }
     let of_cluster = &cluster.dimensions[dimension];
     let mut direct = vec![0; of_cluster.tree.count()];
     let eligible = (0..cluster.hosts).filter(|host| any[*host as usize]);
-    for host in eligible.chain(placed.iter().map(|it| it.host)) {
+    for host in eligible.chain(hosts) {
         direct[of_cluster.leaves[host as usize].0 as usize] += 1;
     }
     Some(LiveTree::of(&of_cluster.tree, direct))

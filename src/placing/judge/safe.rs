@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use super::Judging;
-use crate::placing::cluster::PlacedReplica;
 use crate::placing::compared::occupied::occupied_tree;
 use crate::placing::rules::Axis;
 use crate::placing::rules::modes::{AxisRule, quorum};
@@ -122,30 +121,27 @@ impl Judging<'_> {
         if domains == 1 {
             return None;
         }
-        let (placed, any) = (self.workload.placed, &self.eligible.any);
+        let any = &self.eligible.any;
         let levels = self.eligible.trees[dimension].levels();
-        let operations = (any.len() + domains + placed.len()) as u64 + self.on_hosts.len() as u64 * levels;
+        let standing = self.workload.standing();
+        let looked_up = (self.on_hosts.len() + standing.count()) as u64 * levels;
+        let operations = (any.len() + domains) as u64 + looked_up;
         if self.budget.count(operations) {
             return None;
         }
-        let occupied = occupied_tree(self.cluster, any, placed, dimension);
+        let occupied = occupied_tree(self.cluster, any, standing, dimension);
         let tree = occupied.as_ref().unwrap_or(&self.eligible.trees[dimension]);
-        let live: Vec<PlacedReplica> = placed
-            .iter()
-            .zip(self.alive)
-            .filter(|(_, alive)| **alive)
-            .map(|(replica, _)| *replica)
-            .collect();
-        let counts = tree.counts(of_cluster, &live);
+        let counts = tree.counts(of_cluster, standing, |at| self.alive[at]);
         let level = tree.first_level();
-        let has_undescribed = placed.iter().any(|replica| leaf(replica.host) == 0);
-        if level.is_empty() && tree.limited_level().is_empty() && !has_undescribed {
+        let undescribed = standing.hosts().filter(|(_, host)| leaf(*host) == 0);
+        let undescribed: HashSet<usize> = undescribed.map(|(at, _)| at).collect();
+        if level.is_empty() && tree.limited_level().is_empty() && undescribed.is_empty() {
             return None;
         }
         let judged = if level.is_empty() { tree.limited_level() } else { level };
         let mut losses = Losses {
             domains: judged.iter().map(|&domain| counts[domain as usize]).collect(),
-            undescribed: live.iter().filter(|replica| leaf(replica.host) == 0).count() as u32,
+            undescribed: undescribed.iter().filter(|at| self.alive[**at]).count() as u32,
         };
         // A host beside these domains is a domain of its own.
         let judged: HashSet<u32> = judged.iter().copied().collect();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{Effort, place};
 use crate::interrupt::OPERATIONS_A_STEP;
-use crate::placing::cluster::{Cluster, Dimension, Hosts, PlacedReplica, Workload};
+use crate::placing::cluster::{Cluster, Dimension, FurtherHost, Hosts, PlacedReplica, Workload};
 use crate::placing::domain_tree::DomainId;
 use crate::placing::eligible::Eligible;
 
@@ -30,8 +30,13 @@ pub fn swap(
     workload: &Workload,
     effort: &Effort,
 ) -> Option<Swap> {
-    let place_beside = |placed: &[PlacedReplica]| {
-        let placed = place((cluster, eligible), hosts, &Workload { placed, ..*workload }, effort);
+    let place_beside = |placed: &[PlacedReplica], further: &[FurtherHost]| {
+        let beside = Workload {
+            placed,
+            further,
+            ..*workload
+        };
+        let placed = place((cluster, eligible), hosts, &beside, effort);
         let is_granted = placed.refusal.is_none() && placed.unplaced.iter().all(|number| *number == 0);
         is_granted.then_some(placed.replicas)
     };
@@ -56,15 +61,16 @@ pub fn swap(
         if !is_new {
             continue;
         }
-        let mut placed = workload.placed.to_vec();
-        placed.remove(at);
-        let Some(found) = place_beside(&placed) else { continue };
+        let (mut placed, further) = without(workload, at);
+        let Some(found) = place_beside(&placed, &further) else {
+            continue;
+        };
         let hosts = found
             .iter()
             .filter(|new| new.role == replica.role && new.host != replica.host);
         for PlacedReplica { host, role } in hosts.copied() {
             placed.push(PlacedReplica { role, host });
-            if place_beside(&placed).is_some() {
+            if place_beside(&placed, &further).is_some() {
                 return Some(Swap {
                     from: replica.host,
                     to: host,
@@ -74,4 +80,16 @@ pub fn swap(
         }
     }
     None
+}
+
+/// The placed replicas of a workload and their further hosts, without the replica at an index.
+fn without(workload: &Workload, at: usize) -> (Vec<PlacedReplica>, Vec<FurtherHost>) {
+    let mut placed = workload.placed.to_vec();
+    placed.remove(at);
+    let further = workload.further.iter().filter(|further| further.replica != at);
+    let renumbered = further.map(|further| FurtherHost {
+        replica: further.replica - usize::from(further.replica > at),
+        ..*further
+    });
+    (placed, renumbered.collect())
 }

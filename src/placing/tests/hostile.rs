@@ -69,6 +69,7 @@ fn placed(hosts: u32, mode: Mode, effort: &Effort) -> (Placed, u64, u64) {
         rules: &rules,
         quorum: false,
         placed: &[],
+        further: &[],
     };
     let placed = place((&cluster, &eligible), &world, &workload, effort);
     (placed, effort.interrupt.spent() * OPERATIONS_A_STEP, world.offers.get())
@@ -145,6 +146,7 @@ fn hostile_08_domains_of_other_groups_of_cells_are_not_looked_at() {
         rules: &[spread(Mode::QuorumSafe, &[Axis::Domain(0), Axis::Domain(1)])],
         quorum: false,
         placed: &[],
+        further: &[],
     };
     let effort = atomic();
     let placed = place((&cluster, &eligible(&cluster)), &world, &workload, &effort);
@@ -181,6 +183,7 @@ fn hostile_08_the_depth_of_domains_is_counted_by_a_judgement() {
             rules,
             quorum: false,
             placed: &placed,
+            further: &[],
         };
         let interrupt = Interrupt::default();
         let judgement = judge(

@@ -51,6 +51,7 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
         rules: &rules,
         quorum: false,
         placed: &[],
+        further: &[],
     };
     for is_atomic in [true, false] {
         let calls = interrupt_everywhere(|interrupt| {

@@ -3,7 +3,7 @@
 
 mod safe;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::worlds::{World, subsets};
 use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload};
@@ -20,6 +20,8 @@ struct Node {
     direct: u32,
     count: u32,
     placed: u32,
+    /// The replicas that count.
+    inside: BTreeSet<usize>,
 }
 
 impl Node {
@@ -157,7 +159,7 @@ impl Question<'_> {
     }
 
     fn tree(&self, axis: Axis, new: &[PlacedReplica]) -> Node {
-        let mut root = Node::default();
+        let (mut root, all) = (Node::default(), self.hosts_of_replicas(new));
         for host in 0..self.world.names.len() {
             let path = match axis {
                 Axis::Host => vec![host.to_string()],
@@ -165,15 +167,18 @@ impl Question<'_> {
                     .as_ref()
                     .map_or(Vec::new(), |path| segments(path)),
             };
-            let here = |replica: &&PlacedReplica| replica.host as usize == host;
-            let placed = self.workload.placed.iter().filter(here).count() as u32;
-            let count = placed + new.iter().filter(here).count() as u32;
+            let here = all.iter().enumerate();
+            let here = here.filter(|(_, hosts)| hosts.contains(&(host as u32)));
+            let here: Vec<usize> = here.map(|(at, _)| at).collect();
             let eligible = u32::from(self.is_eligible(host));
             let mut node = &mut root;
             let add = |node: &mut Node| {
                 node.hosts += eligible;
-                node.count += count;
-                node.placed += placed;
+                for &replica in &here {
+                    let is_new = node.inside.insert(replica);
+                    node.count += u32::from(is_new);
+                    node.placed += u32::from(is_new && replica < self.workload.placed.len());
+                }
             };
             add(node);
             for segment in path {
@@ -243,9 +248,11 @@ impl Question<'_> {
     pub fn keeps(&self, rule: &Rule, new: &[PlacedReplica]) -> bool {
         match rule {
             Rule::Spread(spread) => self.holds(spread, new),
-            Rule::Affinity(affinity) => new
-                .iter()
-                .all(|replica| !self.affinity_is_broken(affinity, replica.host)),
+            Rule::Affinity(affinity) => {
+                let new = self.hosts_of_replicas(new).split_off(self.workload.placed.len());
+                let mut hosts = new.into_iter().flatten();
+                hosts.all(|host| !self.affinity_is_broken(affinity, host))
+            }
         }
     }
 

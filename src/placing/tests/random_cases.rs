@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::naive::Question;
 use super::worlds::World;
 use crate::placing::{
-    Affinity, AffinityKind, Axis, DomainId, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload,
+    Affinity, AffinityKind, Axis, DomainId, FurtherHost, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload,
 };
 
 const MAX_HOSTS: usize = 10;
@@ -19,6 +19,7 @@ pub struct Case {
     pub wanted: Vec<u32>,
     pub rules: Vec<Rule>,
     pub placed: Vec<PlacedReplica>,
+    pub further: Vec<FurtherHost>,
 }
 
 impl Case {
@@ -28,6 +29,7 @@ impl Case {
             rules: &self.rules,
             quorum: true,
             placed: &self.placed,
+            further: &self.further,
         }
     }
 
@@ -200,6 +202,7 @@ pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strateg
             world,
             wanted,
             placed,
+            further: Vec::new(),
         }
     })
 }
@@ -230,6 +233,22 @@ pub fn any_crowd(roles: usize, dimensions: usize) -> impl Strategy<Value = Case>
             let is_new = case.placed.iter().all(|other| other.host != host);
             if is_new && host < case.world.cluster.hosts {
                 case.placed.push(PlacedReplica { role, host });
+            }
+        }
+        case
+    })
+}
+
+/// Some replicas stand on several hosts.
+pub fn any_case_with_further_hosts(roles: usize, dimensions: usize) -> impl Strategy<Value = Case> {
+    let further = vec((0..4_usize, 0..MAX_HOSTS as u32), 1..4);
+    (any_case(roles, dimensions, true), further).prop_map(|(mut case, mut further)| {
+        further.sort_unstable();
+        further.dedup();
+        for (replica, host) in further {
+            let is_new = case.placed.get(replica).is_some_and(|first| first.host != host);
+            if is_new && host < case.world.cluster.hosts {
+                case.further.push(FurtherHost { replica, host });
             }
         }
         case

@@ -201,6 +201,7 @@ pub fn workload<'a>(wanted: &'a [u32], rules: &'a [Rule]) -> Workload<'a> {
         rules,
         quorum: true,
         placed: &[],
+        further: &[],
     }
 }
 

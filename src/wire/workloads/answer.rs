@@ -7,8 +7,8 @@ use super::body::RoleBody;
 use super::rules::RuleBody;
 use crate::error::Result;
 use crate::model::workloads::{
-    Level, Listed, Mode, Replica, Report, SafetyReport, ShownReplica, SpreadReport, SurvivesReport, Violation,
-    WorkloadRow,
+    Level, Listed, Mode, Replica, Report, SafetyReport, ShownHost, ShownReplica, SpreadReport, SurvivesReport,
+    Violation, WorkloadRow,
 };
 use crate::wire::json;
 use crate::wire::native::Name;
@@ -133,11 +133,23 @@ struct ReplicaAnswer<'a> {
     host: Option<&'a str>,
     /// The name of the root provider on which the replica is; `null` if the replica is pending.
     host_name: Option<&'a str>,
+    /// All root providers on which the consumer has allocations, if there are several. Providers that are up come
+    /// first. The replica counts on each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<HostAnswer<'a>>,
     /// The replica's allocations by provider.
     allocations: Pairs<&'a str, ShareAnswer<'a>>,
     /// The classes of which the replica got more than the normal limit.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     over_normal: &'a [String],
+}
+
+#[derive(Serialize, JsonSchema)]
+struct HostAnswer<'a> {
+    /// The uuid of the root provider.
+    uuid: &'a str,
+    /// The name of the root provider.
+    name: &'a str,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -285,6 +297,8 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
         let name = share.name.as_deref();
         (&*share.provider, ShareAnswer { name, resources })
     });
+    let several = shown.hosts.iter().filter(|_| shown.hosts.len() > 1);
+    let hosts = several.map(|ShownHost { uuid, name }| HostAnswer { uuid, name });
     ReplicaAnswer {
         id: &row.id,
         consumer: &row.consumer,
@@ -292,8 +306,9 @@ fn replica(shown: &ShownReplica) -> ReplicaAnswer<'_> {
         revision: row.revision,
         state: if allocations.is_empty() { "pending" } else { "placed" },
         adopted: row.is_adopted,
-        host: shown.host.as_deref(),
-        host_name: shown.host_name.as_deref(),
+        host: shown.host(),
+        host_name: shown.hosts.first().map(|host| &*host.name),
+        hosts: hosts.collect(),
         allocations: shares.collect(),
         over_normal: &shown.over_normal,
     }

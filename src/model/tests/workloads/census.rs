@@ -128,8 +128,8 @@ async fn found_u6_the_log_says_which_replicas_got_what_where() {
     let f = cluster(&SITES).await;
     let placed = place(&f.model, put(WORKLOAD, None, spec(3, None))).await.unwrap();
     let text = granted::to_workload(&f.model, &placed).unwrap();
-    let (first, host) = (&placed.change.placed[0], placed.replicas[0].host.as_ref().unwrap());
-    let name = placed.replicas[0].host_name.as_ref().unwrap();
+    let (first, host) = (&placed.change.placed[0], placed.replicas[0].host().unwrap());
+    let name = &placed.replicas[0].hosts[0].name;
     assert_eq!(
         text,
         format!(
@@ -159,10 +159,9 @@ async fn found_u8_a_replica_and_a_violation_have_the_names_of_hosts() {
     let snapshot = f.model.snapshot().await.unwrap();
     let name = |host: &str| snapshot.name(snapshot.by_uuid(host).unwrap()).to_owned();
     for replica in &shown.replicas {
-        assert_eq!(
-            replica.host.as_deref().map(name).as_deref(),
-            replica.host_name.as_deref()
-        );
+        for host in &replica.hosts {
+            assert_eq!(name(&host.uuid), *host.name);
+        }
         for share in &replica.replica.allocations {
             assert_eq!(share.name.as_deref(), Some(name(&share.provider).as_str()));
         }

@@ -96,7 +96,7 @@ async fn replicas_for_which_no_pool_has_room_are_pending_or_refused() {
     };
     let report = place_in_pools(&f.model, in_part).await.unwrap();
     assert_eq!(hosts(&report).len(), 3);
-    assert_eq!(report.replicas.iter().filter(|it| it.host.is_none()).count(), 1);
+    assert_eq!(report.replicas.iter().filter(|it| it.hosts.is_empty()).count(), 1);
     assert!(report.reasons.has(ReasonCode::NoPlace));
     assert_eq!((f.used(21), f.used(22)), (1, 2));
 }

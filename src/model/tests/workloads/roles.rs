@@ -109,7 +109,7 @@ async fn e23_a_host_takes_64_primaries_and_then_secondaries_alone() {
     let mut of_disk = of_disk.filter(|it| it.resource_class.as_deref() == Some("DISK_GB"));
     assert!(of_disk.any(|it| (it.code, it.requested) == (ReasonCode::NoRoom, Some(1024))));
     assert_eq!(places(&report)[0], ("0".to_owned(), None));
-    assert_eq!(report.replicas.iter().filter(|it| it.host.is_some()).count(), 2);
+    assert_eq!(report.replicas.iter().filter(|it| !it.hosts.is_empty()).count(), 2);
     let secondaries = Spec {
         roles: vec![role("secondary", 3, 1)],
         ..spec(0, Some(Vec::new()))

@@ -294,7 +294,8 @@ async fn exchange_hosts(f: &Fixture, workloads: [u32; 2]) {
     let mut places = Vec::new();
     for n in workloads {
         let replica = report(&f.model, n).await.replicas.remove(0);
-        places.push((replica.replica.row.consumer, replica.host.unwrap()));
+        let host = replica.host().expect("a place").to_owned();
+        places.push((replica.replica.row.consumer, host));
     }
     let [(one, on), (other, beside)] = &places[..] else {
         panic!("{places:?}");
@@ -349,7 +350,7 @@ async fn a_violation_names_the_consumers_and_hosts_of_its_first_replicas() {
             .iter()
             .eq(first().map(|it| &it.replica.row.consumer))
     );
-    assert!(violation.hosts.iter().eq(first().filter_map(|it| it.host.as_ref())));
+    assert!(violation.hosts.iter().eq(first().filter_map(|it| it.host())));
 }
 
 #[actix_web::test]

@@ -14,8 +14,8 @@ use crate::error::{Error, NoPlace, Reasons, Result};
 use crate::model::claims::{Limits, claim_candidate};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
 use crate::model::workloads::time::too_long;
-use crate::model::workloads::{Replica, ReplicaRow, admission, ids, refusal};
-use crate::placing::{self, Effort, Offer, Placed, PlacedReplica, Refusal, Swap};
+use crate::model::workloads::{Replica, ReplicaRow, admission, affinity, ids, refusal};
+use crate::placing::{self, Effort, FurtherHost, Offer, Placed, PlacedReplica, Refusal, Standing, Swap};
 use crate::search::Snapshot;
 
 /// By role, the hosts of the new replicas.
@@ -34,7 +34,7 @@ struct Place {
 /// Places the missing replicas. Returns why some have no place.
 pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> Result<Reasons> {
     let (job, interrupt) = (planning.job, planning.interrupt);
-    let (wanted, mut placed) = placed(planning, draft);
+    let (wanted, mut placed, further) = placed(planning, draft);
     let missing = missing(&wanted, &placed);
     if missing.iter().all(|count| *count == 0) {
         return Ok(Reasons::default());
@@ -46,7 +46,13 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
     let mut places: Places = vec![Vec::new(); wanted.len()];
     let refused = loop {
         let snapshots = [&mut usages.normal, &mut usages.hard].map(|usage| Arc::clone(usage.snapshot()));
-        let (chosen, refusal) = choose(planning, draft, &snapshots, (&wanted, &placed))?;
+        let (chosen, refusal) = {
+            let standing = Standing {
+                placed: &placed,
+                further: &further,
+            };
+            choose(planning, draft, &snapshots, (&wanted, standing))?
+        };
         let refused = refusal.map(|refusal| (refusal, snapshots));
         if interrupt.has_ended() {
             return Err(too_long());
@@ -76,18 +82,21 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
     Ok(reasons)
 }
 
-/// The wanted replicas by role, and the placed replicas. A replica at a place that the snapshot does not know is
-/// left out of both, and not judged.
-fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplica>) {
+/// The wanted replicas by role, and the placed replicas with their further hosts. A replica at a place that the snapshot
+/// does not know is left out of all, and not judged.
+fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplica>, Vec<FurtherHost>) {
     let mut wanted = planning.wanted();
-    let mut placed: Vec<PlacedReplica> = Vec::new();
+    let (mut placed, mut further): (Vec<PlacedReplica>, Vec<FurtherHost>) = (Vec::new(), Vec::new());
     for it in draft.kept.iter().filter(|it| it.replica.is_placed()) {
-        match it.host {
-            Some(host) => placed.push(PlacedReplica { role: it.role, host }),
+        match affinity::placed_on(it.role, placed.len(), &it.hosts) {
+            Some((replica, its_further)) => {
+                placed.push(replica);
+                further.extend(its_further);
+            }
             None => wanted[it.role] -= 1,
         }
     }
-    (wanted, placed)
+    (wanted, placed, further)
 }
 
 /// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
@@ -95,10 +104,10 @@ fn choose(
     planning: &Planning<'_>,
     draft: &mut Draft,
     [normal, hard]: &[Arc<Snapshot>; 2],
-    (wanted, placed): (&[u32], &[PlacedReplica]),
+    (wanted, standing): (&[u32], Standing<'_>),
 ) -> Result<(Vec<Place>, Option<RefusalWithSwap>)> {
     let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
-    let missing = missing(wanted, placed);
+    let missing = missing(wanted, standing.placed);
     let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
     let effort = Effort {
         atomic: job.put.is_atomic,
@@ -106,7 +115,7 @@ fn choose(
         budget: Effort::BUDGET,
         interrupt: planning.interrupt.clone(),
     };
-    let (hosts, workload) = ((&list.cluster, &*planning.eligible), planning.workload(wanted, placed));
+    let (hosts, workload) = ((&list.cluster, &*planning.eligible), planning.workload(wanted, standing));
     let answer = placing::place(hosts, &offers, &workload, &effort);
     if planning.interrupt.has_ended() {
         return Err(too_long());
@@ -205,7 +214,7 @@ fn add_new(planning: &Planning<'_>, draft: &mut Draft, missing: &[u32], mut plac
             draft.kept.push(Kept {
                 replica,
                 role,
-                host: None,
+                hosts: Vec::new(),
                 is_swapped: false,
             });
         }
@@ -229,7 +238,7 @@ fn add_new(planning: &Planning<'_>, draft: &mut Draft, missing: &[u32], mut plac
         let choice = planning.choice(&kept.replica, place.clone(), limits);
         draft.choices.push(choice);
         kept.replica.allocations = shares(&job.snapshot, &place);
-        kept.host = Some(host);
+        kept.hosts = vec![host];
     }
     // Places within the normal limits come first. Claimed last, these places would find the normal room taken.
     draft.choices[first_new..].sort_by_key(|choice| choice.limits == Limits::NormalFirst);

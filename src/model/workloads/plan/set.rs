@@ -46,7 +46,7 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Plann
     let released: Vec<(String, i64)> = released.collect();
     let unchanged = unchanged.into_iter().map(|it| (it.row.consumer.clone(), it.generation));
     let unchanged: Vec<(String, Option<i64>)> = unchanged.collect();
-    let hosts: Vec<Option<u32>> = draft.kept.iter().map(|it| it.host).collect();
+    let hosts: Vec<Vec<u32>> = draft.kept.iter().map(|it| it.hosts.clone()).collect();
     let replicas: Vec<Replica> = draft.kept.iter().map(|it| it.replica.clone()).collect();
     if let Some(stored) = &job.found.stored
         && draft.choices.is_empty()
@@ -101,7 +101,7 @@ fn planned_hosts(planning: &Planning<'_>, draft: &Draft) -> Vec<PlannedHost> {
     let mut hosts: BTreeMap<u32, bool> = BTreeMap::new();
     for it in &draft.kept {
         let counts = is_chosen(it) || rests_on_placed && it.replica.is_placed();
-        if let Some(host) = it.host.filter(|_| counts) {
+        for &host in it.hosts.iter().filter(|_| counts) {
             *hosts.entry(host).or_insert(true) &= !is_chosen(it);
         }
     }

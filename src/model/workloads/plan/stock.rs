@@ -39,7 +39,7 @@ pub fn take(planning: &Planning<'_>) -> Result<Draft> {
         let stays = !named.leaves(&replica.row);
         match planning.role(&replica.row.role).filter(|_| stays) {
             Some(role) => draft.kept.push(Kept {
-                host: affinity::host_of(&job.snapshot, &planning.list, &replica),
+                hosts: affinity::hosts_of(&job.snapshot, &planning.list, &replica),
                 replica,
                 role,
                 is_swapped,

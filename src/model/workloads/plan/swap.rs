@@ -17,7 +17,7 @@ use crate::search::Snapshot;
 pub fn swap(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> Result<()> {
     let snapshot = &planning.job.snapshot;
     for kept in draft.kept.iter_mut().filter(|it| it.is_swapped) {
-        let found = match kept.host {
+        let found = match kept.hosts.first().copied() {
             Some(host) => planning.candidate_on(host, kept.role, usages)?,
             None => None,
         };
@@ -36,6 +36,8 @@ pub fn swap(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> 
         let choice = planning.choice(&kept.replica, place.clone(), Limits::NormalFirst);
         draft.choices.push(choice);
         kept.replica.allocations = shares(snapshot, &place);
+        // The claim replaces the allocations on further hosts.
+        kept.hosts.truncate(1);
     }
     Ok(())
 }
@@ -44,10 +46,10 @@ pub fn swap(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> 
 fn no_swap(planning: &Planning<'_>, kept: &Kept, hard: &Snapshot) -> Reason {
     let job = planning.job;
     let Kept {
-        replica, role, host, ..
+        replica, role, hosts, ..
     } = kept;
     let (id, name) = (&replica.row.id, &job.roles()[*role].name);
-    let Some(host) = *host else {
+    let Some(&host) = hosts.first() else {
         let detail = format!("Replica {id} cannot get role {name}: it is not known where it stands.");
         return Reason::new(ReasonCode::NoCandidate, detail);
     };

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Question, n, quorum, segments};
-use crate::placing::tests::worlds::subsets;
 use crate::placing::judge::safe::Survives;
+use crate::placing::tests::worlds::subsets;
 use crate::placing::{Axis, PlacedReplica, Rule, Safety};
 
 impl Question<'_> {
@@ -30,22 +30,19 @@ impl Question<'_> {
                 continue;
             }
             judged.push(axis);
-            let live: Vec<&Option<String>> = domains
-                .iter()
-                .zip(alive)
-                .filter(|(_, alive)| **alive)
-                .map(|it| it.0)
-                .collect();
+            let live = domains.iter().zip(alive).filter(|(_, alive)| **alive);
+            let live: Vec<&BTreeSet<Option<String>>> = live.map(|(domains, _)| domains).collect();
             let is_lost = |lost: &[&String], singles: usize| {
-                let left = live
-                    .iter()
-                    .filter(|domain| domain.as_ref().is_none_or(|domain| !lost.contains(&domain)));
-                left.count().saturating_sub(singles) < quorum(n) as usize
+                let fails = |domain: &Option<String>| domain.as_ref().is_some_and(|domain| lost.contains(&domain));
+                let left = live.iter().filter(|domains| !domains.iter().any(fails)).count();
+                left.saturating_sub(singles) < quorum(n) as usize
             };
-            let names: BTreeSet<&String> = live.iter().filter_map(|domain| domain.as_ref()).collect();
+            let all_domains = live.iter().flat_map(|domains| domains.iter());
+            let may_fail_with_any = all_domains.clone().any(Option::is_none);
+            let names: BTreeSet<&String> = all_domains.flatten().collect();
             let names: Vec<&String> = names.into_iter().collect();
-            let may_fail_with_any = live.iter().any(|domain| domain.is_none());
-            let survives_each = !is_lost(&[], 0) && !may_fail_with_any && names.iter().all(|name| !is_lost(&[name], 0));
+            let survives_each =
+                !is_lost(&[], 0) && !may_fail_with_any && names.iter().all(|name| !is_lost(&[*name], 0));
             safety.is_safe = Some(safety.is_safe != Some(false) && survives_each);
             let fewest = |singles: bool| {
                 (0..=live.len()).find(|&failures| {
@@ -63,6 +60,17 @@ impl Question<'_> {
             });
         }
         safety
+    }
+
+    /// The hosts of each placed replica and of each new replica. A further host belongs to one of all these replicas.
+    pub fn hosts_of_replicas(&self, new: &[PlacedReplica]) -> Vec<BTreeSet<u32>> {
+        let all = self.workload.placed.iter().chain(new).enumerate();
+        let hosts = all.map(|(at, replica)| {
+            let further = self.workload.further.iter().filter(|further| further.replica == at);
+            let further = further.map(|further| further.host);
+            further.chain([replica.host]).collect()
+        });
+        hosts.collect()
     }
 
     /// Whether each domain with new replicas may be lost, if the rule is strict.
@@ -102,14 +110,15 @@ impl Question<'_> {
         failing
     }
 
-    /// The domain with which each placed replica fails; `None` on a host without a domain. `None` if nothing is
-    /// compared.
-    fn domains_of_replicas(&self, axis: Axis) -> Option<Vec<Option<String>>> {
+    /// The domains with which each placed replica fails; `None` among these on a host without a domain. `None` if
+    /// nothing is compared.
+    fn domains_of_replicas(&self, axis: Axis) -> Option<Vec<BTreeSet<Option<String>>>> {
         let path = |host: usize| self.path(axis, host);
         let hosts = 0..self.world.names.len();
-        let placed = self.workload.placed.iter().map(|it| it.host as usize);
+        let of_replicas = self.hosts_of_replicas(&[]);
+        let placed = of_replicas.iter().flatten().map(|host| *host as usize);
         let is_used = |host: &usize| self.is_eligible(*host) || placed.clone().any(|at| at == *host);
-        let mut described = hosts.clone().filter(|host| !path(*host).is_empty());
+        let mut described = hosts.filter(|host| !path(*host).is_empty());
         let is_described_by_any = described.clone().next().is_some();
         let has_undescribed = placed.clone().any(|host| path(host).is_empty());
         if !is_described_by_any || !described.any(|host| is_used(&host)) && !has_undescribed {
@@ -124,6 +133,7 @@ impl Question<'_> {
             let own = inside.into_iter().find(|prefix| first.contains(&prefix));
             all.or(own).or(Some(format!("host {host}")))
         };
-        Some(placed.map(domain).collect())
+        let domains = |hosts: &BTreeSet<u32>| hosts.iter().map(|host| domain(*host as usize)).collect();
+        Some(of_replicas.iter().map(domains).collect())
     }
 }
