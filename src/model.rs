@@ -14,6 +14,7 @@ pub mod granted;
 pub mod inventories;
 mod judging;
 pub mod limits;
+pub mod overuse;
 pub mod pages;
 pub mod providers;
 pub mod reads;

@@ -12,6 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgedPage, Keep, judge_page};
 use super::pages::PAGE_TIME;
+use super::violations::overused;
 use super::workloads::{Level, Page, Report, StoredWorkload, Violation, placed_and_pending};
 use crate::error::{ReasonCode, Result};
 use crate::pools::CallerKey;
@@ -177,7 +178,12 @@ pub(in crate::model) async fn figures(model: &Model, settings: &SearchSettings, 
         counted.into_iter().for_each(|counted| figures.add(counted));
         after = next;
         if after.is_none() {
-            return Ok(figures);
+            break;
         }
     }
+    for overused in overused::without_replicas(model, &reader, None, &caller).await? {
+        let violation = (overused.reason.code, overused.level);
+        *figures.violations.entry(violation).or_default() += 1;
+    }
+    Ok(figures)
 }

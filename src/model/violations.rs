@@ -1,12 +1,15 @@
-//! The violations of workloads: rules that are broken now (`/v1/violations`).
+//! Violations: rules of workloads that are broken now, and providers above their limits (`/v1/violations`).
 //!
 //! No table has violations. A request judges the workloads of its page.
+
+pub mod overused;
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use diesel::prelude::*;
 
+use self::overused::OverusedProvider;
 use super::judging::{JudgedPage, Keep, judge_page};
 use super::reads::reader::Reader;
 use super::workloads::{self, Level, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
@@ -108,7 +111,18 @@ impl Filter {
     }
 }
 
-/// The violations of a page, and the uuid of the workload after which the next page begins.
+/// The violations of a page.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    /// On the first page, and if the request is not about a workload or a project: providers above their limits, as far
+    /// as no workload in the list has the violation.
+    pub providers: Vec<Violation>,
+    pub workloads: Vec<Violated>,
+    /// The uuid of the workload after which the next page begins.
+    pub next: Option<String>,
+}
+
+/// The violations of a page.
 ///
 /// # Errors
 /// [`crate::error::Error::Busy`] if judging takes longer than a command may. Errors of the search.
@@ -118,7 +132,8 @@ pub async fn list(
     page: Page,
     settings: &SearchSettings,
     caller: &CallerKey,
-) -> Result<(Vec<Violated>, Option<String>)> {
+) -> Result<Listed> {
+    let providers = overused(model, reader, &page, caller).await?;
     let named = named(reader, &page.filter).await?;
     let judged = JudgedPage {
         rows: workloads::Page {
@@ -130,7 +145,43 @@ pub async fn list(
         named,
         time: page.time,
     };
-    judge_page(model, reader, judged, page.filter, (settings, caller, None)).await
+    let (workloads, next) = judge_page(model, reader, judged, page.filter, (settings, caller, None)).await?;
+    Ok(Listed {
+        providers,
+        workloads,
+        next,
+    })
+}
+
+/// The providers above their limits, if the page has these violations.
+async fn overused(model: &Model, reader: &Reader, page: &Page, caller: &CallerKey) -> Result<Vec<Violation>> {
+    let Filter {
+        workload,
+        provider,
+        code,
+        level,
+    } = &page.filter;
+    let is_about_workloads = page.project.is_some() || page.after.is_some() || workload.is_some();
+    if is_about_workloads || code.is_some_and(|code| code != ReasonCode::NoRoom) {
+        return Ok(Vec::new());
+    }
+    let found = overused::without_replicas(model, reader, provider.clone(), caller).await?;
+    let found = found
+        .into_iter()
+        .filter(|it| level.is_none_or(|level| it.level == level));
+    let violations = found.map(
+        |OverusedProvider {
+             level, reason, host, ..
+         }| Violation {
+            level,
+            reason,
+            replicas: Vec::new(),
+            consumers: Vec::new(),
+            hosts: vec![host.0],
+            host_names: vec![host.1.into()],
+        },
+    );
+    Ok(violations.collect())
 }
 
 /// The uuids of the workloads that pass the filter; `None`: all workloads.

@@ -9,14 +9,14 @@ use super::output::json;
 use super::workloads::ViolationAnswer;
 use crate::error::{ReasonCode, Result};
 use crate::model::pages::PAGE_TIME;
-use crate::model::violations::{Filter, Page, Violated};
+use crate::model::violations::{Filter, Listed, Page, Violated};
 use crate::model::workloads::Level;
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
     name: "violations",
-    about: "Which rules of workloads are broken now. What breaks a rule stays where it is, until it is moved or \
-        leaves.",
+    about: "Which rules of workloads are broken now, and which providers are used above a limit. What breaks a rule \
+        stays where it is, until it is moved or leaves.",
     field: None,
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/violations",
@@ -24,7 +24,10 @@ pub static NOUN: Noun = Noun {
         "Worked out when it is asked for, as in `GET /v1/workloads/{workload_uuid}`. A page judges at most `limit` \
             workloads (1000 by default), ordered by uuid, after the workload `after`; it ends earlier once it has \
             10000 violations or 4 MiB of them, or after 2 seconds. So a page may be empty, and the last one has the \
-            `next` null. Without `project_id`, callers who may not see all projects see their own.",
+            `next` null. Without `project_id`, callers who may not see all projects see their own. Usage above the \
+            capacity is `placet.no_room` of level hard, and above the normal limit soft: `requested` is the usage, \
+            `free` the limit. It is listed for each workload with allocations of the class there. If there is none, \
+            it is listed without a workload, at most 1000 on the first page, for callers who see all projects.",
     )
     .answer::<ViolationList>()
     .refusals(&["BadRequest", "DuplicateQueryKey", "Forbidden", "Busy"])],
@@ -41,11 +44,17 @@ struct Code(ReasonCode);
 macro_rules! rules {
     ($($name:literal: $code:ident,)*) => {
         impl Named for ViolationKind {
-            const NAMES: &'static [(&'static str, ViolationKind)] = &[$(($name, ViolationKind(ReasonCode::$code)),)*];
+            const NAMES: &'static [(&'static str, ViolationKind)] = &[
+                $(($name, ViolationKind(ReasonCode::$code)),)*
+                ("capacity", ViolationKind(ReasonCode::NoRoom)),
+            ];
         }
 
         impl Named for Code {
-            const NAMES: &'static [(&'static str, Code)] = &[$((concat!("placet.", $name), Code(ReasonCode::$code)),)*];
+            const NAMES: &'static [(&'static str, Code)] = &[
+                $((concat!("placet.", $name), Code(ReasonCode::$code)),)*
+                ("placet.no_room", Code(ReasonCode::NoRoom)),
+            ];
         }
     };
 }
@@ -80,7 +89,7 @@ struct ListParameters {
     /// Only violations by replicas on this host, or with allocations of this provider.
     provider: Option<Uuid>,
     /// Only violations of rules of this kind: `spread`, `together` or `apart`; or of a condition that holds without a
-    /// rule: `one_a_host`, and the conditions of a role on hosts.
+    /// rule: `one_a_host`, `capacity` (more is used than a limit), and the conditions of a role on hosts.
     rule: Option<Name<ViolationKind>>,
     /// Only violations with this code, as the answer has the code. A request has `rule` or `code`.
     code: Option<Name<Code>>,
@@ -97,21 +106,21 @@ struct ListParameters {
 
 #[derive(Serialize, JsonSchema)]
 struct ViolationList<'a> {
-    /// The violations, by workload.
+    /// The violations: of providers, and by workload.
     violations: Vec<WorkloadViolation<'a>>,
     /// The `after` of the next page; `null` on the last page.
     next: Option<&'a str>,
 }
 
-/// A violation, with the workload.
+/// A violation, with the workload if there is one.
 #[derive(Serialize, JsonSchema)]
 struct WorkloadViolation<'a> {
-    /// The uuid of the workload.
-    workload: &'a str,
+    /// The uuid of the workload; `null` if a provider is above a limit and no replica has allocations of the class.
+    workload: Option<&'a str>,
     /// The name of the workload.
-    name: &'a str,
+    name: Option<&'a str>,
     /// The project that the workload belongs to.
-    project_id: &'a str,
+    project_id: Option<&'a str>,
     #[serde(flatten)]
     violation: ViolationAnswer<'a>,
 }
@@ -141,19 +150,25 @@ pub fn read_list(query: &str) -> Result<Page> {
     })
 }
 
-/// Writes a page of violations. `next` is the uuid of the workload after which the next page begins.
-pub fn write_list(found: &[Violated], next: Option<&str>) -> Vec<u8> {
-    let violations = found.iter().flat_map(|Violated { row, violations }| {
+/// Writes a page of violations.
+pub fn write_list(listed: &Listed) -> Vec<u8> {
+    let of_providers = listed.providers.iter().map(|violation| WorkloadViolation {
+        workload: None,
+        name: None,
+        project_id: None,
+        violation: ViolationAnswer::from(violation),
+    });
+    let of_workloads = listed.workloads.iter().flat_map(|Violated { row, violations }| {
         violations.iter().map(|violation| WorkloadViolation {
-            workload: &row.uuid,
-            name: &row.name,
-            project_id: &row.project,
+            workload: Some(&row.uuid),
+            name: Some(&row.name),
+            project_id: Some(&row.project),
             violation: ViolationAnswer::from(violation),
         })
     });
     json(&ViolationList {
-        violations: violations.collect(),
-        next,
+        violations: of_providers.chain(of_workloads).collect(),
+        next: listed.next.as_deref(),
     })
 }
 
@@ -165,6 +180,7 @@ mod tests {
     fn every_rule_is_read_by_name_and_by_code() {
         for (name, ViolationKind(code)) in ViolationKind::NAMES {
             assert_eq!(read_list(&format!("rule={name}")).unwrap().filter.code, Some(*code));
+            let name = if *name == "capacity" { "no_room" } else { *name };
             assert_eq!(code.name(), format!("placet.{name}"));
             let by_code = read_list(&format!("code={}", code.name())).unwrap();
             assert_eq!(by_code.filter.code, Some(*code));

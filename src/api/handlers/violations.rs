@@ -15,8 +15,6 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
     let reader = context.reader();
     let found = violations::list(context.model(), &reader, page, &settings, &caller);
-    let (found, next) = context.while_connected(found).await?;
-    context
-        .write_long(move || wire::write_list(&found, next.as_deref()))
-        .await
+    let listed = context.while_connected(found).await?;
+    context.write_long(move || wire::write_list(&listed)).await
 }

@@ -42,7 +42,8 @@ fn write_violations(page: &mut MetricsPage, figures: &Figures) {
     }
 }
 
-/// Whether a rule of this level exists: only rules in workloads have levels below `hard`.
+/// Whether a rule of this level exists: only rules in workloads and normal limits have levels below `hard`.
 fn may_be_broken(code: ReasonCode, level: Level) -> bool {
-    level == Level::Hard || matches!(code, ReasonCode::Spread | ReasonCode::Together | ReasonCode::Apart)
+    let is_of_rule = matches!(code, ReasonCode::Spread | ReasonCode::Together | ReasonCode::Apart);
+    level == Level::Hard || is_of_rule || code == ReasonCode::NoRoom && level == Level::Soft
 }

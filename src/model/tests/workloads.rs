@@ -15,6 +15,7 @@ mod interleaving;
 mod interrupts;
 mod neighbours;
 mod nested;
+mod overuse;
 mod pages;
 mod pending;
 mod planned_domains;

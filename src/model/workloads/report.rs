@@ -9,6 +9,7 @@ use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::{Neighbourhood, Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity, placed_and_pending};
 use crate::error::{Reason, ReasonCode, Reasons, Result};
+use crate::model::overuse::Limits;
 use crate::placing::{self, AffinityKind, Axis, Broken, FurtherHost, Level, Mode, PlacedReplica, Rule, Workload};
 use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
 
@@ -135,6 +136,9 @@ pub struct Violation {
     pub host_names: Vec<Arc<str>>,
 }
 
+/// A look at this many allocations counts as a step.
+const SHARES_A_STEP: u64 = 16;
+
 /// Of how many replicas a violation has consumers and hosts.
 const NAMED_REPLICAS: usize = 15;
 
@@ -236,30 +240,19 @@ impl Reported<'_> {
         let violations = judgement.violations.iter();
         let violations = violations.take_while(|it| !interrupt.count(it.replicas.len() as u64));
         let violations = violations.map(|it| {
-            let its: Vec<&Replica> = it.replicas.iter().map(|at| &replicas[judged[*at]]).collect();
-            let ids: Vec<String> = its.iter().map(|replica| replica.row.id.clone()).collect();
+            let at: Vec<usize> = it.replicas.iter().map(|at| judged[*at]).collect();
+            let ids: Vec<String> = at.iter().map(|at| replicas[*at].row.id.clone()).collect();
             let (level, reason) = match it.rule {
                 Broken::NotEligible => {
                     let role = placed[it.replicas[0]].role;
                     let host = it.domain.0;
-                    self.not_eligible(PlacedReplica { role, host }, its[0], &ids)
+                    self.not_eligible(PlacedReplica { role, host }, &replicas[at[0]], &ids)
                 }
                 _ => self.broken_rule(it, &ids),
             };
-            let consumers = its.iter().take(NAMED_REPLICAS);
-            let named = it.replicas.iter().take(NAMED_REPLICAS);
-            let mut known: HashSet<u32> = HashSet::new();
-            let named = named.flat_map(|at| hosts[judged[*at]].iter().copied());
-            let named: Vec<u32> = named.filter(|host| known.insert(*host)).collect();
-            Violation {
-                level,
-                reason,
-                replicas: ids,
-                consumers: consumers.map(|replica| replica.row.consumer.clone()).collect(),
-                host_names: named.iter().map(|host| self.name(*host)).collect(),
-                hosts: named.into_iter().map(|host| self.uuid(host)).collect(),
-            }
+            self.violation((level, reason), &at, (replicas, hosts))
         });
+        let violations: Vec<Violation> = violations.chain(self.overuses(replicas, hosts)).collect();
         let shown = replicas.iter().zip(hosts).map(|(replica, hosts)| ShownReplica {
             replica: replica.clone(),
             hosts: hosts.iter().map(|host| self.shown(*host)).collect(),
@@ -270,11 +263,47 @@ impl Reported<'_> {
             replicas: shown.collect(),
             spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
             safety: self.safety(judgement.safety),
-            violations: violations.collect(),
+            violations,
             reasons: Reasons::default(),
             is_exact: true,
             change: Change::default(),
         }
+    }
+
+    /// A violation of the replicas with these indices.
+    fn violation(
+        &self,
+        (level, reason): (Level, Reason),
+        at: &[usize],
+        (replicas, hosts): (&[Replica], &[Vec<u32>]),
+    ) -> Violation {
+        let named = || at.iter().take(NAMED_REPLICAS);
+        let mut known: HashSet<u32> = HashSet::new();
+        let all_hosts = named().flat_map(|at| hosts[*at].iter().copied());
+        let named_hosts: Vec<u32> = all_hosts.filter(|host| known.insert(*host)).collect();
+        Violation {
+            level,
+            reason,
+            replicas: at.iter().map(|at| replicas[*at].row.id.clone()).collect(),
+            consumers: named().map(|at| replicas[*at].row.consumer.clone()).collect(),
+            host_names: named_hosts.iter().map(|host| self.name(*host)).collect(),
+            hosts: named_hosts.into_iter().map(|host| self.uuid(host)).collect(),
+        }
+    }
+
+    /// The classes that replicas have of providers above their limits.
+    fn overuses(&self, replicas: &[Replica], hosts: &[Vec<u32>]) -> Vec<Violation> {
+        let limits = Limits::of(self.hosts.snapshot);
+        let shares = replicas.iter().enumerate();
+        let shares = shares.flat_map(|(at, replica)| replica.allocations.iter().map(move |share| (at, share)));
+        self.hosts
+            .settings
+            .interrupt
+            .count(shares.clone().count() as u64 / SHARES_A_STEP);
+        let found = limits.of_shares(shares).into_iter();
+        let violations =
+            found.map(|(overuse, at)| self.violation((overuse.level, limits.reason(&overuse)), &at, (replicas, hosts)));
+        violations.collect()
     }
 
     fn uuid(&self, host: u32) -> String {

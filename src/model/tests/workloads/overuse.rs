@@ -1,0 +1,153 @@
+//! Usage above a limit is a violation, whatever caused the usage.
+
+use super::violations::{page, report};
+use super::*;
+use crate::model::census::figures;
+use crate::model::violations::{self, Filter, Listed, Page, Violated};
+use crate::model::{inventories, limits};
+
+async fn change(model: &Model, host: u32, inventory: Inventory) {
+    let snapshot = model.snapshot().await.unwrap();
+    let update = inventories::Update {
+        provider: uuid(host),
+        generation: snapshot.generation(snapshot.by_uuid(&uuid(host)).unwrap()),
+        class: "VCPU".into(),
+        inventory,
+        reserved_may_equal_total: true,
+    };
+    model.submit(update).await.unwrap();
+}
+
+async fn listed(model: &Model, page: Page) -> Listed {
+    let (reader, settings) = (model.reader(false), SearchSettings::uncut(7));
+    violations::list(model, &reader, page, &settings, &caller())
+        .await
+        .unwrap()
+}
+
+/// The violations without a workload: the provider, the usage, the limit and the level.
+async fn of_providers(model: &Model, filter: Filter) -> Vec<(String, i64, i64, Level)> {
+    let found = listed(model, Page { filter, ..page(10) }).await;
+    assert!(found.workloads.is_empty(), "{found:?}");
+    let found = found.providers.into_iter().map(|it| {
+        assert_eq!(it.reason.code, ReasonCode::NoRoom);
+        let provider = it.reason.resource_provider.unwrap();
+        (
+            provider,
+            it.reason.requested.unwrap(),
+            it.reason.free.unwrap(),
+            it.level,
+        )
+    });
+    found.collect()
+}
+
+/// Two hosts with 10 VCPU, of which a consumer has 8 on the first.
+async fn used() -> Fixture {
+    let f = cluster(&SITES[..2]).await;
+    let claim = super::super::claim(1, 1, "VCPU", 8, Expected::New);
+    f.model.submit(claim).await.unwrap();
+    f
+}
+
+#[actix_web::test]
+async fn found_p16_usage_above_the_capacity_is_a_violation_whatever_caused_it() {
+    let f = used().await;
+    assert!(of_providers(&f.model, Filter::default()).await.is_empty());
+    let reserved = Inventory {
+        reserved: 6,
+        ..inventory(10)
+    };
+    let ratio = Inventory {
+        allocation_ratio: 0.5,
+        ..inventory(10)
+    };
+    for (inventory, limit) in [(inventory(5), 5), (reserved, 4), (ratio, 5)] {
+        change(&f.model, 1, inventory).await;
+        let expected = [(uuid(1), 8, limit, Level::Hard)];
+        assert_eq!(of_providers(&f.model, Filter::default()).await, expected);
+    }
+    let settings = SearchSettings::uncut(7);
+    let counted = figures(&f.model, &settings, &Interrupt::default()).await.unwrap();
+    assert_eq!(counted.violations, [((ReasonCode::NoRoom, Level::Hard), 1)].into());
+    change(&f.model, 1, inventory(8)).await;
+    assert!(
+        of_providers(&f.model, Filter::default()).await.is_empty(),
+        "full is not over"
+    );
+}
+
+#[actix_web::test]
+async fn found_p16_usage_above_a_limit_that_was_set_later_is_a_soft_violation() {
+    let f = used().await;
+    let limit = limits::Set {
+        class: "VCPU".to_owned(),
+        generation: None,
+        normal: Some("0.5".parse().unwrap()),
+    };
+    f.model.submit(limit).await.unwrap();
+    let expected = [(uuid(1), 8, 5, Level::Soft)];
+    assert_eq!(of_providers(&f.model, Filter::default()).await, expected);
+    let of = |filter: Filter| of_providers(&f.model, filter);
+    let level = |level| Filter {
+        level: Some(level),
+        ..Filter::default()
+    };
+    assert_eq!(of(level(Level::Soft)).await, expected);
+    assert!(of(level(Level::Hard)).await.is_empty());
+    let code = |code| Filter {
+        code: Some(code),
+        ..Filter::default()
+    };
+    assert_eq!(of(code(ReasonCode::NoRoom)).await, expected);
+    assert!(of(code(ReasonCode::State)).await.is_empty());
+    let provider = |host| Filter {
+        provider: Some(uuid(host)),
+        ..Filter::default()
+    };
+    assert_eq!(of(provider(1)).await, expected);
+    assert!(of(provider(2)).await.is_empty());
+    let project = Page {
+        project: Some("p".to_owned()),
+        ..page(10)
+    };
+    assert!(listed(&f.model, project).await.providers.is_empty());
+    let second = Page {
+        after: Some(uuid(1)),
+        ..page(10)
+    };
+    assert!(listed(&f.model, second).await.providers.is_empty());
+    change(&f.model, 1, inventory(7)).await;
+    let expected = [(uuid(1), 8, 7, Level::Hard)];
+    assert_eq!(of_providers(&f.model, Filter::default()).await, expected);
+}
+
+#[actix_web::test]
+async fn found_p16_a_workload_lists_the_providers_of_its_replicas_that_are_above_a_limit() {
+    let f = used().await;
+    place(&f.model, stored(901, None, "1 free Number == 1")).await.unwrap();
+    place(&f.model, stored(902, None, "1 free Number == 2")).await.unwrap();
+    change(&f.model, 1, inventory(5)).await;
+    let Listed {
+        providers, workloads, ..
+    } = listed(&f.model, page(10)).await;
+    assert!(providers.is_empty(), "the workload has it: {providers:?}");
+    let [Violated { row, violations }] = &workloads[..] else {
+        panic!("{workloads:?}")
+    };
+    assert_eq!(row.uuid, uuid(901));
+    let shown = report(&f.model, 901).await.violations;
+    assert_eq!(format!("{violations:?}"), format!("{shown:?}"));
+    let [violation] = &violations[..] else {
+        panic!("{violations:?}")
+    };
+    assert_eq!(
+        (violation.reason.code, violation.level),
+        (ReasonCode::NoRoom, Level::Hard)
+    );
+    assert_eq!((violation.reason.requested, violation.reason.free), (Some(9), Some(5)));
+    assert_eq!(
+        (&violation.replicas[..], &violation.hosts[..]),
+        (&["0".to_owned()][..], &[uuid(1)][..])
+    );
+}
