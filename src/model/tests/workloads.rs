@@ -23,6 +23,7 @@ mod pools;
 mod races;
 mod refusals;
 mod roles;
+mod safety;
 mod scaling;
 mod several_hosts;
 mod statistics;
