@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cluster::Cluster;
+use super::compared::Compared;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule, spreads};
@@ -16,7 +17,8 @@ const HOSTS_A_STEP: u64 = 64;
 /// each dimension that the rules need. Room and other replicas do not matter, so callers may keep this value while
 /// claims come and go.
 ///
-/// A host that is eligible for any role counts in the modes and in the comparison of domains.
+/// A host that is eligible for any role counts in the modes and in the comparison of domains. A single replica is not
+/// spread, so a workload of one needs no domain.
 pub struct Eligible {
     /// By role and host, whether the host matches the role.
     asked: Vec<Arc<[bool]>>,
@@ -30,12 +32,45 @@ pub struct Eligible {
     pub(super) count: u32,
     /// By dimension.
     pub(super) trees: Vec<LiveTree>,
+    /// Of a workload of one: the eligible hosts of two replicas, if these are fewer.
+    for_two: Option<Box<Eligible>>,
 }
 
 impl Eligible {
     /// `asked` has for each role whether each host of the cluster matches the role. In the dimensions of `needed`
-    /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set the answer comes soon, and means nothing.
-    pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
+    /// (`needed_dimensions`) a host needs a domain, unless the workload `is_single`: has at most one replica. After
+    /// `interrupt` is set the answer comes soon, and means nothing.
+    pub fn of(
+        cluster: &Cluster,
+        asked: Vec<Arc<[bool]>>,
+        (needed, is_single): (Vec<usize>, bool),
+        interrupt: &Interrupt,
+    ) -> Eligible {
+        let has_all = |host: u32| lacking(cluster, &needed, host as usize).is_none();
+        if !is_single || (0..cluster.hosts).all(has_all) {
+            return Eligible::with_domains(cluster, asked, needed, interrupt);
+        }
+        let for_two = Eligible::with_domains(cluster, asked.clone(), needed, interrupt);
+        Eligible {
+            for_two: Some(Box::new(for_two)),
+            ..Eligible::with_domains(cluster, asked, Vec::new(), interrupt)
+        }
+    }
+
+    /// The eligible hosts of a workload with one replica more.
+    pub(super) fn for_one_more(&self) -> &Eligible {
+        self.for_two.as_deref().unwrap_or(self)
+    }
+
+    /// The compared dimensions in which a host without a domain takes a single replica, and not two.
+    pub(super) fn needed_for_one_more(&self, compared: &Compared) -> Vec<usize> {
+        let Some(two) = &self.for_two else { return Vec::new() };
+        let dimensions = compared.dimensions.iter().enumerate();
+        let needed = dimensions.filter(|(_, it)| two.needed.contains(&it.dimension));
+        needed.map(|(at, _)| at).collect()
+    }
+
+    fn with_domains(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
         let hosts = cluster.hosts as usize;
         let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / HOSTS_A_STEP);
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();
@@ -77,6 +112,7 @@ impl Eligible {
             needed,
             by_role,
             any,
+            for_two: None,
         }
     }
 
@@ -84,7 +120,8 @@ impl Eligible {
     pub fn bytes(&self) -> usize {
         let by_role = self.asked.iter().chain(&self.by_role).chain([&self.any]);
         let trees = self.trees.iter().map(LiveTree::bytes);
-        by_role.map(|hosts| hosts.len()).sum::<usize>() + trees.sum::<usize>()
+        let for_two = self.for_two.as_ref().map_or(0, |two| two.bytes());
+        by_role.map(|hosts| hosts.len()).sum::<usize>() + trees.sum::<usize>() + for_two
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {
@@ -104,7 +141,7 @@ fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
 }
 
 /// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without a
-/// domain.
+/// domain. A workload of one needs none.
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
     let hard = spreads(rules).filter(|(_, spread)| spread.level == Level::Hard);
     let dimensions = hard.flat_map(|(_, spread)| &spread.axes).filter_map(|axis| match axis {

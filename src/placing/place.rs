@@ -23,7 +23,7 @@ use super::cost::Cost;
 use super::eligible::Eligible;
 use super::rules::affinity::AffinityRules;
 use super::rules::modes::{axis_rules, has_host_rule, rules_of_next};
-use super::search::growth::Growth;
+use super::search::growth::{Growth, lacks_domain};
 use super::search::role_prices::priced_cells;
 use super::search::roles::Assigned;
 use super::search::{Outcome, Wanted, search};
@@ -84,8 +84,10 @@ pub fn place(
     let one_a_host = !has_host_rule(workload.rules);
     let Eligible { trees, any, .. } = eligible;
     let compared = Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true));
-    let next = rules_of_next(workload, eligible)
-        .map(|rules| Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true)));
+    let next = rules_of_next(workload, eligible).map(|rules| {
+        let Eligible { trees, any, .. } = eligible.for_one_more();
+        Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true))
+    });
     let mut placed = vec![0; cluster.hosts as usize];
     for (_, host) in workload.standing().hosts() {
         placed[host as usize] += 1;
@@ -215,7 +217,7 @@ impl<H: Hosts> Placing<'_, H> {
             bounds: next.hosts.bounds(next.placed + more),
         };
         let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
-        let free = if takes_one {
+        let mut free = if takes_one {
             cells.free.clone()
         } else if self.missing.iter().filter(|missing| **missing > 0).count() > 1 {
             return None;
@@ -224,13 +226,19 @@ impl<H: Hosts> Placing<'_, H> {
             let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
             CellPlaces::of(&items, next, &costs).counts
         };
+        let needed = self.eligible.needed_for_one_more(next);
+        for (cell, free) in (0..).zip(&mut free) {
+            if lacks_domain(&needed, |at| cells.index.leaf(cell, at)) {
+                *free = 0;
+            }
+        }
         let direct = (0..next.dimensions.len()).map(|at| {
             let places = (0..).zip(&free);
             let places = places.map(|(cell, number)| (cells.index.leaf(cell, at), *number));
             sum_by_domain(next.dimensions[at].tree.len(), places, more)
         });
         let is_possible = ceiling(next, &direct.collect::<Vec<_>>(), more) >= more;
-        is_possible.then(|| Growth::new(next.clone(), Arc::clone(&cells.index), free, Cost::before_rank))
+        is_possible.then(|| Growth::new(next.clone(), (Arc::clone(&cells.index), free), needed, Cost::before_rank))
     }
 
     /// The cells that `new` replicas of one role need.

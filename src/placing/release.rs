@@ -189,7 +189,7 @@ impl Falling<'_> {
     fn growth(&self, compared: &Compared, staying: &[PlacedReplica]) -> Option<Growth> {
         let rules = rules_of_next(self.workload, self.eligible)?;
         let one_a_host = !has_host_rule(self.workload.rules);
-        let Eligible { trees, any, .. } = self.eligible;
+        let Eligible { trees, any, .. } = self.eligible.for_one_more();
         let standing = Standing {
             placed: staying,
             further: &[],
@@ -215,7 +215,8 @@ impl Falling<'_> {
             let cell = index.cell_of[replica.host as usize] as usize;
             free[cell] = free[cell].saturating_sub(1);
         }
-        Some(Growth::new(next, index, free, Cost::before_hash))
+        let needed = self.eligible.needed_for_one_more(&next);
+        Some(Growth::new(next, (index, free), needed, Cost::before_hash))
     }
 }
 

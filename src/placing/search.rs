@@ -154,10 +154,15 @@ impl<'a, I: Items> Search<'a, I> {
     fn look_for_room(&mut self, growth: &'a Growth) -> u32 {
         let Some(without_room) = self.best.take() else { return 0 };
         self.growth = Some((growth, without_room.cost));
+        let empty: Vec<(u32, Range)> = growth.empty(self.relaxation.cells).collect();
         let cells = growth.cells().take_while(|_| !self.wanted.budget.count_list(1));
         self.parts = cells
             .map(|cell| Part {
-                cells: growth.range(self.relaxation.cells, cell).into_iter().collect(),
+                cells: empty
+                    .iter()
+                    .copied()
+                    .chain(growth.range(self.relaxation.cells, cell))
+                    .collect(),
                 room_in: Some(cell),
                 ..Part::default()
             })

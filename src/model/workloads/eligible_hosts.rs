@@ -51,7 +51,7 @@ impl EligibleHosts {
             });
         }
         let needed = affinity::needed_dimensions(snapshot, &list, spec);
-        known.of_roles(list, by_role, needed, interrupt)
+        known.of_roles(list, by_role, (needed, spec.is_single()), interrupt)
     }
 }
 
@@ -67,9 +67,9 @@ struct KnownHosts {
     none: OnceLock<Arc<[bool]>>,
 }
 
-/// A list of hosts, the eligible hosts of each role, and the dimensions in which a host needs a domain. The first two
-/// are compared by address.
-type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, Vec<usize>);
+/// A list of hosts, the eligible hosts of each role, the dimensions in which a host needs a domain, and whether the
+/// workload has at most one replica. The first two are compared by address.
+type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, (Vec<usize>, bool));
 
 impl KnownHosts {
     fn list(&self, snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> Result<Arc<HostList>> {
@@ -115,7 +115,7 @@ impl KnownHosts {
         &self,
         list: Arc<HostList>,
         by_role: Vec<Arc<[bool]>>,
-        needed: Vec<usize>,
+        needed: (Vec<usize>, bool),
         interrupt: &Interrupt,
     ) -> Result<EligibleHosts> {
         let is_same = |(known, roles, known_needed): &ListedRoles| {

@@ -73,6 +73,11 @@ impl Spec {
         self.roles.iter().map(|role| role.count).sum()
     }
 
+    /// Whether nothing is spread: the workload has at most one replica.
+    pub fn is_single(&self) -> bool {
+        self.count() <= 1
+    }
+
     /// Whether the roles have the same names, queries and payloads as in another spec.
     pub fn is_same_revision<'a>(&'a self, other: &'a Spec) -> bool {
         let definition = |role: &'a Role| (&role.name, &role.definition);

@@ -87,7 +87,8 @@ pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<Axi
         ..*workload
     };
     let has_hard = spreads(workload.rules).any(|(_, spread)| spread.level == Level::Hard);
-    has_hard.then(|| axis_rules(&next, &eligible.trees, eligible.count))
+    let Eligible { trees, count, .. } = eligible.for_one_more();
+    has_hard.then(|| axis_rules(&next, trees, *count))
 }
 
 /// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.

@@ -13,6 +13,7 @@ use crate::placing::cells::index::CellIndex;
 use crate::placing::compared::even::Range;
 use crate::placing::compared::{Compared, ComparedDimension};
 use crate::placing::cost::Cost;
+use crate::placing::domain_tree::DomainTree;
 
 /// The places and the rules of the next replica. The numbers of cells are those of `index`.
 pub struct Growth {
@@ -21,17 +22,26 @@ pub struct Growth {
     index: Arc<CellIndex>,
     /// The free places of each cell before the placement.
     free: Vec<u32>,
+    /// The compared dimensions in which a host without a domain takes a single replica, and not two.
+    needed: Vec<usize>,
     /// The fields of a cost that come before room to grow.
     before: fn(Cost) -> Cost,
 }
 
 impl Growth {
-    /// `before`: the fields of a cost that come before room to grow.
-    pub fn new(next: Compared, index: Arc<CellIndex>, free: Vec<u32>, before: fn(Cost) -> Cost) -> Growth {
+    /// `free`: the free places of each cell of the index. `needed`: the compared dimensions in which a host without a
+    /// domain takes a single replica, and not two. `before`: the fields of a cost that come before room to grow.
+    pub fn new(
+        next: Compared,
+        (index, free): (Arc<CellIndex>, Vec<u32>),
+        needed: Vec<usize>,
+        before: fn(Cost) -> Cost,
+    ) -> Growth {
         Growth {
             next,
             index,
             free,
+            needed,
             before,
         }
     }
@@ -44,6 +54,12 @@ impl Growth {
     /// Whether a replica more has a place. `counts`: the replicas in each domain, by compared dimension.
     /// `taken`: cells of the search, each with its number of new replicas.
     pub fn admits(&self, counts: &[Vec<u32>], cells: &Cells, taken: &[(u32, u32)], budget: &Budget) -> bool {
+        if taken
+            .iter()
+            .any(|(cell, number)| *number > 0 && self.is_for_one(cells, *cell))
+        {
+            return false;
+        }
         let dimensions = self.next.dimensions.iter().zip(counts);
         let receivers: Vec<Vec<bool>> = dimensions
             .map(|(dimension, counts)| {
@@ -67,6 +83,17 @@ impl Growth {
     /// The cells with free places.
     pub fn cells(&self) -> impl Iterator<Item = u32> {
         (0..self.free.len() as u32).filter(|&cell| self.free[cell as usize] > 0)
+    }
+
+    /// Cells of the search that a placement with room for one replica more leaves empty.
+    pub fn empty<'a>(&'a self, cells: &'a Cells) -> impl Iterator<Item = (u32, Range)> + 'a {
+        let for_one = (0..cells.len() as u32).filter(|&cell| self.is_for_one(cells, cell));
+        for_one.map(|cell| (cell, Range::of(0, 0)))
+    }
+
+    /// Whether the hosts of a cell of the search take a replica of a workload of one alone.
+    fn is_for_one(&self, cells: &Cells, cell: u32) -> bool {
+        lacks_domain(&self.needed, |at| cells.leaf(cell as usize, at))
     }
 
     /// Whether a cell of the search is in the same domains as a cell of the index.
@@ -121,6 +148,11 @@ impl Growth {
         }
         Some(())
     }
+}
+
+/// Whether hosts are in no domain of one of the `needed` dimensions. `leaf` returns the domain in a dimension.
+pub fn lacks_domain(needed: &[usize], leaf: impl Fn(usize) -> u32) -> bool {
+    needed.iter().any(|&at| leaf(at) == DomainTree::ROOT.0)
 }
 
 /// Whether each domain may receive a replica more beside these counts, and all domains above may.

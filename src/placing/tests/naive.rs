@@ -139,8 +139,11 @@ impl Question<'_> {
         self.has_domains(host) && self.world.eligible[host].iter().any(|any| *any)
     }
 
-    /// Whether a host has a path in each dimension of a hard spread.
+    /// Whether a host has a path in each dimension of a hard spread. A workload of one needs none.
     pub fn has_domains(&self, host: usize) -> bool {
+        if n(self.workload) <= 1 {
+            return true;
+        }
         let has_path = |axis: &Axis| match axis {
             Axis::Host => true,
             Axis::Domain(dimension) => self.world.paths[*dimension][host].is_some(),

@@ -1,9 +1,9 @@
 //! Safe placements, refusals of strict rules, and hosts without a domain.
 
 use super::figures::{count, names, nine_machines};
-use super::worlds::{BOTH, World, spread, strict, workload};
+use super::worlds::{BOTH, World, atomic, spread, strict, workload};
 use crate::placing::judge::safe::Survives;
-use crate::placing::{Axis, Broken, Level, Mode, Removed, Rule, Safety, Spread, Workload};
+use crate::placing::{Axis, Broken, Effort, Level, Mode, Removed, Rule, Safety, Spread, Workload};
 
 #[test]
 fn where_nothing_is_compared_safe_is_not_said_and_one_domain_is_not_safe() {
@@ -109,6 +109,46 @@ fn a_host_without_a_domain_does_not_escape_a_hard_rule() {
     }
     let rules = [spread(Mode::OneEach, &axes)];
     assert_eq!(world.place(&workload(&[2], &rules)), Ok(names(&["d1", "d2"])));
+}
+
+/// A single replica is not spread, so nothing is required of its host.
+#[test]
+fn found_p15_a_workload_of_one_needs_no_domain() {
+    let (world, axes) = (mostly_undescribed().only(&["u1", "u2"]), [Axis::Domain(0)]);
+    for rule in [
+        spread(Mode::Adaptive, &axes),
+        spread(Mode::OneEach, &axes),
+        strict(Mode::QuorumSafe, &axes),
+    ] {
+        let rules = [rule];
+        let chosen = world.place(&workload(&[1], &rules)).expect("no domain is needed");
+        let placed = world.replicas_on(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+        let judged = world.judge(&Workload {
+            placed: &placed,
+            ..workload(&[1], &rules)
+        });
+        assert_eq!((judged.violations, judged.safe), (Vec::new(), None));
+        assert!(world.place(&workload(&[2], &rules)).is_err());
+    }
+}
+
+/// Beside a replica on a host without a domain a second replica would break the rule.
+#[test]
+fn found_p15_a_workload_of_one_is_placed_where_a_second_replica_has_a_place_too() {
+    let (world, rules) = (mostly_undescribed(), [spread(Mode::Adaptive, &[Axis::Domain(0)])]);
+    for seed in 0..20 {
+        let effort = Effort { seed, ..atomic() };
+        let first = world.placed(&workload(&[1], &rules), &effort).replicas;
+        assert!(first[0].host < 2, "seed {seed}: {first:?}");
+        let second = world.placed(
+            &Workload {
+                placed: &first,
+                ..workload(&[2], &rules)
+            },
+            &effort,
+        );
+        assert_eq!(second.refusal, None, "seed {seed}");
+    }
 }
 
 #[test]

@@ -114,7 +114,10 @@ impl World {
         Eligible::of(
             &self.cluster,
             by_role,
-            needed_dimensions(workload.rules),
+            (
+                needed_dimensions(workload.rules),
+                workload.wanted.iter().sum::<u32>() <= 1,
+            ),
             &Interrupt::default(),
         )
     }

@@ -41,3 +41,37 @@ async fn hosts_that_are_added_described_or_deleted_count_at_once() {
     describe(&f.model, 5, Some(2), ("fd:/d", "1"), ProviderState::Up).await;
     assert_eq!(seen(&f.model, "").await.0, 3);
 }
+
+/// A single replica is not spread, so its host needs no domain. Two need one each.
+#[actix_web::test]
+async fn found_p15_a_workload_of_one_is_placed_on_a_host_without_a_domain() {
+    let f = cluster(&[("fd:/a", "-"), ("-", "-"), ("-", "-")]).await;
+    for (n, rules) in [(901, None), (902, Some(vec![spread(Mode::OneEach, &["fault"])]))] {
+        let mut one = put(n, None, spec(1, rules));
+        one.spec.roles[0].query = query(1, "Number != 1");
+        let report = place(&f.model, one.clone()).await.unwrap();
+        assert!(hosts(&report).is_subset(&[2, 3].into()));
+        assert_eq!((report.violations.len(), report.safe), (0, None));
+        one.spec.roles[0].count = 2;
+        one.generation = Some(1);
+        no_place(place(&f.model, one).await);
+    }
+    // On any host, the described one comes first: a second replica would have a place beside it alone.
+    let f = cluster(&[("fd:/a", "-"), ("fd:/b", "-"), ("-", "-"), ("-", "-"), ("-", "-")]).await;
+    for n in 901..909 {
+        let report = place(&f.model, put(n, None, spec(1, None))).await.unwrap();
+        assert!(hosts(&report).is_subset(&[1, 2].into()), "workload {n}");
+    }
+}
+
+/// The domain of a host that had none is no change for a workload of one.
+#[actix_web::test]
+async fn found_p15_a_host_of_a_workload_of_one_gets_its_first_domain() {
+    let f = cluster(&[("-", "-"), ("fd:/b", "-")]).await;
+    let one = stored(WORKLOAD, None, "1 one-each Number == 1");
+    place(&f.model, one).await.unwrap();
+    describe(&f.model, 1, Some(1), ("fd:/a", "-"), ProviderState::Up).await;
+    let moved = description(1, Some(2), ("fd:/b", "-"), ProviderState::Up);
+    let refused = f.model.submit(moved).await.unwrap_err();
+    assert!(matches!(refused, Error::DomainInUse { .. }), "{refused:?}");
+}

@@ -28,10 +28,12 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_
         for (workload, body) in state.workloads_on(*id) {
             let spec = read_spec(&body).ok();
             let spread = spec.as_ref().map(|spec| spec.spread_dimensions());
-            let is_default = spec.as_ref().is_some_and(|spec| spec.rules.is_none());
+            // The default rule is about existing dimensions, and a workload of one needs no domain.
+            let may_lack = spec
+                .as_ref()
+                .is_some_and(|spec| spec.rules.is_none() || spec.is_single());
             for (dimension, path) in &changed {
-                // The default rule is about existing dimensions.
-                if is_default && path.is_empty() {
+                if may_lack && path.is_empty() {
                     continue;
                 }
                 // An unreadable body may be about any dimension.
