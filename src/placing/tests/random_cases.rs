@@ -17,6 +17,7 @@ const MAX_REPLICAS: u32 = 6;
 pub struct Case {
     pub world: World,
     pub wanted: Vec<u32>,
+    pub quorum: bool,
     pub rules: Vec<Rule>,
     pub placed: Vec<PlacedReplica>,
     pub further: Vec<FurtherHost>,
@@ -27,7 +28,7 @@ impl Case {
         Workload {
             wanted: &self.wanted,
             rules: &self.rules,
-            quorum: true,
+            quorum: self.quorum,
             placed: &self.placed,
             further: &self.further,
         }
@@ -189,7 +190,9 @@ pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strateg
     let placed = vec((0..roles, 0..MAX_HOSTS as u32), 0..4);
     let rules = vec(any_rule(dimensions, on_hosts), 0..3);
     let wanted = vec(0..=MAX_REPLICAS / roles as u32, roles);
-    (any_world(roles, dimensions), rules, placed, wanted).prop_map(|(world, rules, placed, mut wanted)| {
+    let quorum = proptest::bool::weighted(0.75);
+    let parts = (any_world(roles, dimensions), rules, placed, wanted, quorum);
+    parts.prop_map(|(world, rules, placed, mut wanted, quorum)| {
         let hosts = world.names.len() as u32;
         let placed = placed.into_iter().filter(|(_, host)| *host < hosts);
         let placed: Vec<PlacedReplica> = placed.map(|(role, host)| PlacedReplica { role, host }).collect();
@@ -201,6 +204,7 @@ pub fn any_case(roles: usize, dimensions: usize, on_hosts: bool) -> impl Strateg
             rules: rules.into_iter().map(|rule| fitting(rule, &world)).collect(),
             world,
             wanted,
+            quorum,
             placed,
             further: Vec::new(),
         }

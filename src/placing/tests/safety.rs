@@ -127,7 +127,7 @@ fn found_p15_a_workload_of_one_needs_no_domain() {
             placed: &placed,
             ..workload(&[1], &rules)
         });
-        assert_eq!((judged.violations, judged.safe), (Vec::new(), None));
+        assert_eq!((judged.violations, judged.safety.is_safe), (Vec::new(), None));
         assert!(world.place(&workload(&[2], &rules)).is_err());
     }
 }
@@ -344,4 +344,39 @@ fn found_p18_domains_alone_may_not_take_the_majority() {
     };
     assert_eq!(judged.safety.survives, [expected]);
     assert_eq!(judged.safety.is_safe, Some(false));
+}
+
+/// Places A13: a workload without a quorum, such as a stateless one, has no majority to lose.
+#[test]
+fn found_p17_a13_without_a_quorum_adaptive_is_alike_safe_is_null_and_strict_refuses_nothing() {
+    let world = nine_machines();
+    for n in 1..=9 {
+        let (wanted, rules) = ([n], [spread(Mode::Adaptive, &BOTH)]);
+        let with = workload(&wanted, &rules);
+        let without = Workload { quorum: false, ..with };
+        let [alike, other] = [with, without].map(|workload| world.judge(&workload).modes);
+        assert_eq!(alike, other, "n = {n}");
+        assert_eq!(world.place(&with), world.place(&without), "n = {n}");
+    }
+    let two_sites = nine_machines().only(&["vm1", "vm2", "vm4", "vm5"]);
+    let axes = [Axis::Domain(0)];
+    for mode in [Mode::QuorumSafe, Mode::MaxDifference, Mode::Adaptive] {
+        let (plain, strict) = ([spread(mode, &axes)], [strict(mode, &axes)]);
+        let without = |rules| Workload {
+            quorum: false,
+            ..workload(&[3], rules)
+        };
+        assert!(two_sites.place(&workload(&[3], &strict)).is_err(), "{mode:?}");
+        let chosen = two_sites.place(&without(&strict)).expect("strict refuses nothing");
+        assert_eq!(two_sites.place(&without(&plain)), Ok(chosen.clone()), "{mode:?}");
+        let placed = two_sites.replicas_on(&chosen.iter().map(String::as_str).collect::<Vec<_>>());
+        for rules in [&plain, &strict] {
+            let lost = Workload {
+                placed: &placed,
+                ..without(rules)
+            };
+            let judged = two_sites.judge_alive(&lost, &[false; 3]);
+            assert_eq!((judged.safety.is_safe, judged.violations), (None, Vec::new()), "{mode:?}");
+        }
+    }
 }

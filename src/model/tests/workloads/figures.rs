@@ -253,3 +253,45 @@ async fn e21_a_replica_that_no_longer_matches_stays_and_is_a_violation() {
         (Level::Hard, ReasonCode::Condition)
     );
 }
+
+/// Places A13: without a quorum two sites are as good as three, and `strict` refuses nothing.
+#[actix_web::test]
+async fn found_p17_a13_a_workload_without_a_quorum_is_spread_alike_and_not_judged() {
+    let f = cluster(&NINE).await;
+    let of_mode = |mode, strict| {
+        Some(vec![SpecRule::Spread(SpreadRule {
+            level: Level::Hard,
+            mode,
+            dimensions: vec!["fault".to_owned()],
+            strict,
+        })])
+    };
+    let stateless = |n, rules| Spec {
+        quorum: false,
+        ..spec(n, rules)
+    };
+    for n in [1, 3, 4, 6] {
+        let with = placed(&f, n, None).await.1;
+        let without = place(&f.model, put(WORKLOAD, None, stateless(n, None))).await.unwrap();
+        assert_eq!(
+            (modes(&with), hosts(&with)),
+            (modes(&without), hosts(&without)),
+            "n = {n}"
+        );
+        assert_eq!((without.safe, without.violations.len()), (None, 0), "n = {n}");
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+            .await
+            .unwrap();
+    }
+    let f = cluster(&NINE[..6]).await;
+    for mode in [Adaptive, QuorumSafe, MaxDifference] {
+        no_place(place(&f.model, put(WORKLOAD, None, spec(3, of_mode(mode, true)))).await);
+        for strict in [false, true] {
+            let granted = place(&f.model, put(WORKLOAD, None, stateless(3, of_mode(mode, strict)))).await;
+            assert_eq!(granted.unwrap().safe, None, "{mode:?}, strict: {strict}");
+            delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+                .await
+                .unwrap();
+        }
+    }
+}
