@@ -163,6 +163,15 @@ mod tests {
         assert_eq!(both(1), (Some(100.0), None));
     }
 
+    /// Places A7: a domain of k carries 100/k percent, and 100/(k-1) while another is down.
+    #[test]
+    fn found_p20_a7_the_shares_of_5_10_and_20_domains() {
+        let both = |parts: usize| (share(parts), share(parts - 1));
+        assert_eq!(both(5), (Some(20.0), Some(25.0)));
+        assert_eq!(both(10), (Some(10.0), Some(11.11)));
+        assert_eq!(both(20), (Some(5.0), Some(5.26)));
+    }
+
     #[test]
     fn a_sum_beyond_64_bits_is_the_greatest_number_that_they_hold() {
         let amounts = Amounts::from([("VCPU".into(), 3 << 62), ("DISK_GB".into(), 7)]);

@@ -9,7 +9,7 @@ use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
-use crate::placing::{Affinity, AffinityKind, DomainLimit, Refusal, Removed, Rule, Swap};
+use crate::placing::{Affinity, AffinityKind, DomainLimit, Eligible, Refusal, Removed, Rule, Swap};
 use crate::search::{Request, SearchSettings, Slot, Snapshot};
 
 /// The reasons, in this order: the missing place; a move that would help; the conditions that removed hosts, in the
@@ -19,7 +19,7 @@ use crate::search::{Request, SearchSettings, Slot, Snapshot};
 /// Of the search.
 pub fn reasons(
     snapshot: &Snapshot,
-    list: &HostList,
+    (list, eligible): (&HostList, &Eligible),
     roles: &[Role],
     (missing, rules, refusal, swap): (&[u32], &[Rule], &Refusal, Option<Swap>),
     settings: &SearchSettings,
@@ -38,9 +38,10 @@ pub fn reasons(
         reasons.add_counted(reason, *count as usize);
     }
     let missing_roles = different(roles, missing);
-    for role in &missing_roles {
+    for (at, role) in &missing_roles {
         for (reason, _) in claims::conditions(snapshot, None, &role.query.request, settings)? {
-            let detail = format!("Role {}: {}", role.name, reason.detail);
+            let sum = free_in_sum(snapshot, (list, eligible), *at, &reason);
+            let detail = format!("Role {}: {}{sum}", role.name, reason.detail);
             reasons.add_detail(Reason { detail, ..reason });
         }
     }
@@ -67,17 +68,31 @@ pub fn reasons(
     Ok(reasons)
 }
 
-/// The roles with missing replicas, each query once.
-fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<&'a Role> {
+/// The roles with missing replicas, by index, each query once.
+fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<(usize, &'a Role)> {
     let mut known: HashSet<&Request> = HashSet::new();
-    let missing = roles.iter().zip(missing).filter(|(_, missing)| **missing > 0);
-    let different = missing.filter(|(role, _)| known.insert(&role.query.request));
-    different.map(|(role, _)| role).collect()
+    let missing = roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0);
+    missing.filter(|(_, role)| known.insert(&role.query.request)).collect()
+}
+
+/// If a role lacks room: a sentence about the free amount of all eligible hosts. The sum may suffice, and each host
+/// have too little.
+fn free_in_sum(snapshot: &Snapshot, (list, eligible): (&HostList, &Eligible), role: usize, reason: &Reason) -> String {
+    let class = reason.resource_class.as_deref();
+    let class = class.filter(|_| reason.code == ReasonCode::NoRoom);
+    let Some(class) = class.and_then(|class| snapshot.catalog().class_id(class)) else {
+        return String::new();
+    };
+    let hosts = (0..)
+        .zip(&list.slots)
+        .filter(|(host, _)| eligible.is_eligible(*host, role));
+    let sum = snapshot.free_of(class, hosts.map(|(_, slot)| *slot), i64::MAX);
+    format!(" The hosts that the role may use have {sum} free in sum.")
 }
 
 /// Adds the first class of which no provider of the host has enough for a role, with the largest free amount of a
 /// provider. Without a short class, or if trees share resources, the reason stays unchanged.
-fn with_room(snapshot: &Snapshot, host: Slot, roles: &[&Role], reason: Reason) -> Reason {
+fn with_room(snapshot: &Snapshot, host: Slot, roles: &[(usize, &Role)], reason: Reason) -> Reason {
     if snapshot.has_sharing() {
         return reason;
     }
@@ -90,7 +105,7 @@ fn with_room(snapshot: &Snapshot, host: Slot, roles: &[&Role], reason: Reason) -
         });
         free.max()
     };
-    let asked = roles.iter().flat_map(|role| &role.query.request.groups);
+    let asked = roles.iter().flat_map(|(_, role)| &role.query.request.groups);
     let mut asked = asked.flat_map(|group| &group.resources);
     let short = asked.find_map(|(class, amount)| {
         let free = most(class).filter(|free| free < amount)?;

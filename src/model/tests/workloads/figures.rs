@@ -2,6 +2,7 @@
 //! refusals. The sets are counted by adopting consumers on the hosts.
 
 mod configurations;
+mod rows;
 
 use super::*;
 use crate::placing::Mode::{Adaptive, MaxDifference, OneEach, QuorumSafe};

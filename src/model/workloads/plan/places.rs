@@ -170,8 +170,9 @@ fn refused(
     is_exact: bool,
 ) -> Result<Reasons> {
     let found = (missing, &planning.rules[..planning.own_rules], refusal, swap);
-    let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
-    let reasons = refusal::reasons(snapshot, list, job.roles(), found, settings)?;
+    let (job, settings) = (planning.job, &planning.settings);
+    let hosts = (&*planning.list, &*planning.eligible);
+    let reasons = refusal::reasons(snapshot, hosts, job.roles(), found, settings)?;
     if !job.put.is_atomic {
         return Ok(reasons);
     }

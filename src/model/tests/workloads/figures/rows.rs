@@ -1,0 +1,100 @@
+//! Rows of the requirements that are about room and types: places A7, A9 and A31.
+
+use super::*;
+use crate::model::domains::{self, Page};
+use crate::pools::CallerKey;
+
+/// Places A7: each of 20 zones has two of 40 replicas. Without a zone the other 19 carry 100/19 percent each.
+#[actix_web::test]
+async fn found_p20_a7_twenty_zones_with_forty_replicas_have_two_each() {
+    let paths: Vec<String> = (0..60).map(|host| format!("fd:/z{:02}", host / 3)).collect();
+    let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
+    let f = cluster(&at).await;
+    let report = place(&f.model, put(WORKLOAD, None, spec(40, None))).await.unwrap();
+    assert_eq!(counts(&report, "fault"), [2; 20]);
+    assert_eq!((modes(&report), report.spread[0].limit), (vec![MaxDifference], Some(2)));
+    let page = Page {
+        dimension: "fault".to_owned(),
+        limit: 1_000,
+        after: None,
+    };
+    let (found, _) = domains::list(&f.model, page, &CallerKey::of_address(None))
+        .await
+        .unwrap();
+    assert_eq!(found.iter().map(|it| it.loss.siblings).collect::<Vec<_>>(), [20; 20]);
+}
+
+/// Places A31: 15 hosts with 1 free have 15 in sum, and no place for 15.
+#[actix_web::test]
+async fn found_p20_a31_fifteen_hosts_with_one_free_refuse_fifteen_and_say_the_sum() {
+    let mut f = fixture();
+    for host in 1..=15 {
+        f.host(host, 20).await.unwrap();
+        let claim = super::super::super::claim(100 + host, host, "VCPU", 19, Expected::New);
+        f.model.submit(claim).await.unwrap();
+    }
+    let asked = Spec {
+        roles: vec![role("replica", 1, 15)],
+        ..spec(0, None)
+    };
+    let refusal = no_place(place(&f.model, put(WORKLOAD, None, asked)).await);
+    assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((1, 0)));
+    assert_eq!(figures_of(&refusal, ReasonCode::NoRoom), Some((15, 1)));
+    let details: Vec<&str> = refusal.reasons.kept().iter().map(|it| &*it.detail).collect();
+    let sum = "Role replica: 15 resource providers have too little room for VCPU. The hosts that the role may use have \
+               15 free in sum.";
+    assert!(details.contains(&sum), "{details:?}");
+    // One more has no room in sum, and is refused before.
+    let asked = Spec {
+        roles: vec![role("replica", 1, 16)],
+        ..spec(0, None)
+    };
+    let refused = place(&f.model, put(WORKLOAD, None, asked)).await;
+    let figures = (16, 15);
+    assert!(matches!(refused, Err(Error::NoCapacity { needed, room, .. }) if (needed, room) == figures));
+}
+
+/// Places A9: nine nodes, each of a type of its own.
+#[actix_web::test]
+async fn found_p20_a9_nine_nodes_of_nine_types() {
+    let racks = (1..=9).map(|n| format!("fd:/DC0{}/Rack0{}", (n - 1) / 3 + 1, (n - 1) % 3 + 1));
+    let racks: Vec<String> = racks.collect();
+    let upgrades = (1..=9).map(|n| format!("UpgradeDomain{}", (n - 1) % 3 + 1));
+    let upgrades: Vec<String> = upgrades.collect();
+    let mut f = fixture();
+    for (host, at) in (1..).zip(racks.iter().zip(&upgrades)) {
+        f.host(host, 10).await.unwrap();
+        let mut node = description(host, None, (at.0, at.1), ProviderState::Up);
+        node.providers[0].description.kind = Some(format!("NodeType0{host}").into());
+        f.model.submit(node).await.unwrap();
+    }
+    let asked = |count, expression: &str| Spec {
+        roles: vec![Role {
+            query: query(1, expression),
+            ..role("replica", count, 1)
+        }],
+        ..spec(0, None)
+    };
+    for host in 1..=9 {
+        let of_type = format!("NodeType == NodeType0{host}");
+        let report = place(&f.model, put(WORKLOAD, None, asked(1, &of_type))).await.unwrap();
+        assert_eq!(hosts(&report), [host].into());
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+            .await
+            .unwrap();
+        no_place(place(&f.model, put(WORKLOAD, None, asked(2, &of_type))).await);
+        // The type is the built-in property ProviderType too, and the other eight types are left.
+        let others = format!("ProviderType != NodeType0{host}");
+        let report = place(&f.model, put(WORKLOAD, None, asked(8, &others))).await.unwrap();
+        assert!(hosts(&report).len() == 8 && !hosts(&report).contains(&host));
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+            .await
+            .unwrap();
+    }
+    let all = place(&f.model, put(WORKLOAD, None, asked(9, ""))).await.unwrap();
+    assert_eq!(modes(&all), [QuorumSafe, QuorumSafe]);
+    assert_eq!(
+        (counts(&all, "fault"), counts(&all, "upgrade")),
+        (vec![3; 3], vec![3; 3])
+    );
+}
