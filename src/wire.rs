@@ -7,6 +7,7 @@
 //! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
 //! - `schema`, `steps`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
+//! - `text_form`: the form of names and of property texts;
 //! - `python`: Python's formatting of values, for error sentences;
 //! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON
 //!   texts;
@@ -50,6 +51,7 @@ mod schema;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod text_form;
 mod uuid;
 mod validation;
 mod value;

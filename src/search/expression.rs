@@ -87,6 +87,14 @@ impl Comparison {
         }
     }
 
+    /// The literal, if it is a text.
+    pub fn text(&self) -> Option<&str> {
+        match &self.literal {
+            PropertyValue::Text(text) => Some(text),
+            PropertyValue::Boolean(_) | PropertyValue::Integer(_) => None,
+        }
+    }
+
     /// The type of the literal, for messages.
     pub fn type_name(&self) -> &'static str {
         match self.literal {

@@ -9,6 +9,7 @@ use super::filters::Zero;
 use super::native_keys::check_ampersands;
 use super::query::Query;
 use super::steps::Steps;
+use super::text_form::check_query;
 use crate::error::Result;
 use crate::search::{Purpose, Rank, Request};
 use crate::version::Version;
@@ -39,8 +40,10 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
     let query = Query::read_native(&LIST, query)?;
     query.check_single(&["rank", "purpose", "summaries", "limit"])?;
+    let request = native_request(&query, Zero::Refused)?;
+    check_query(&request)?;
     Ok(CandidatesQuery {
-        request: native_request(&query, Zero::Refused)?,
+        request,
         // The schema has checked the names.
         rank: query.last("rank").and_then(Rank::by_name),
         purpose: Some(query.last("purpose").and_then(Purpose::by_name).unwrap_or_default()),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::native::{Noun, NounOperation, PageLimit, Text, read_query};
 use super::output::{Pairs, json};
+use super::text_form::check;
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
 use crate::model::pages::PAGE_BYTES;
@@ -92,6 +93,7 @@ struct LossAnswer<'a> {
 /// The first wrong parameter, or the missing dimension.
 pub fn read_list(query: &str) -> Result<Page> {
     let parameters: ListParameters = read_query(query)?;
+    check("dimension", &parameters.dimension.0)?;
     Ok(Page {
         dimension: parameters.dimension.0,
         limit: parameters.limit.get(),

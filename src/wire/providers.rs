@@ -17,7 +17,7 @@ use super::output::json;
 use super::uuid;
 use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
-use crate::search::ProviderState;
+use crate::search::{Description, ProviderState};
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
@@ -71,7 +71,9 @@ pub static NOUN: Noun = Noun {
             "Describe a provider",
             "Replaces the whole description. A property is a text, a boolean or a whole number of 64 bits; providers \
             inherit properties and domains from their parents, and `null` hides an inherited property. A domain is a \
-            path of any depth in a dimension, such as `fd:/dc1/r0` in `fault`. Hosts that are `draining`, `off` or \
+            path of any depth in a dimension, such as `fd:/dc1/r0` in `fault`. A type, a text and a level of a path \
+            neither begin nor end with white space, have no control character, and are in normalization form C of \
+            Unicode. Hosts that are `draining`, `off` or \
             `lost` get nothing new: they are no candidates of `/v1`, and the root provider gets the trait \
             COMPUTE_STATUS_DISABLED, which Nova forbids. placet takes the trait away again only if placet had set it. \
             `generation` is the one that was read, and null for a provider that was never described. If nothing \
@@ -199,7 +201,7 @@ pub fn read_list(query: &str) -> Result<Page> {
 /// The first member of a wrong type, or every wrong value, by path.
 pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let parameters = read_query(query)?;
-    describe_one(provider, parameters, read_body(body)?)
+    describe_one(provider, parameters, read_body(body)?, &Description::default())
 }
 
 /// Reads `PATCH /v1/providers/{uuid}` as the `PUT` that the patch of the shown provider stands for, and whether the
@@ -210,17 +212,22 @@ pub fn read_describe(provider: &str, query: &str, body: &[u8]) -> Result<(Descri
 pub fn read_patch(shown: &Described, query: &str, body: &[u8]) -> Result<(DescribeAll, bool)> {
     let parameters = read_query(query)?;
     let Patch(body) = read_merge_patch(&write_one(shown), body)?;
-    describe_one(&shown.uuid, parameters, body)
+    describe_one(&shown.uuid, parameters, body, &shown.description)
 }
 
-fn describe_one(provider: &str, parameters: WriteParameters, body: DescribeBody) -> Result<(DescribeAll, bool)> {
+fn describe_one(
+    provider: &str,
+    parameters: WriteParameters,
+    body: DescribeBody,
+    before: &Description,
+) -> Result<(DescribeAll, bool)> {
     let mut mistakes = Vec::new();
     let of_path = uuid::canonical(provider);
     if let Some(Uuid(uuid)) = body.uuid.as_ref().filter(|uuid| of_path.as_ref() != Some(&uuid.0)) {
         mistakes.push(format!("uuid: {uuid} differs from the uuid of the path"));
     }
     let command = DescribeAll {
-        providers: vec![describe(provider.to_owned(), "", body, &mut mistakes)],
+        providers: vec![describe(provider.to_owned(), "", body, before, &mut mistakes)],
         is_list: false,
         is_forced: parameters.force,
     };
@@ -250,6 +257,7 @@ pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)
     let WriteParameters { dry_run, force } = read_query(query)?;
     let DescribeAllBody { providers: items, .. } = read_body(body)?;
     let (mut mistakes, mut providers, mut uuids) = (Vec::new(), Vec::new(), HashSet::new());
+    let before = Description::default();
     for (at, item) in items.0.into_iter().enumerate() {
         let provider = match &item.uuid {
             Some(Uuid(uuid)) => uuid.clone(),
@@ -261,7 +269,8 @@ pub fn read_describe_all(query: &str, body: &[u8]) -> Result<(DescribeAll, bool)
         if !uuids.insert(provider.clone()) {
             mistakes.push(format!("providers[{at}].uuid: {provider} occurs twice"));
         }
-        providers.push(describe(provider, &format!("providers[{at}]."), item, &mut mistakes));
+        let path = format!("providers[{at}].");
+        providers.push(describe(provider, &path, item, &before, &mut mistakes));
     }
     refuse(mistakes)?;
     let command = DescribeAll {

@@ -4,6 +4,7 @@ mod answer;
 mod body;
 mod rules;
 mod spec;
+mod texts;
 
 use std::collections::HashSet;
 
@@ -15,12 +16,14 @@ pub use self::answer::{ViolationAnswer, write_list, write_one};
 use self::answer::{WorkloadAnswer, WorkloadList};
 use self::body::{AdoptBody, Ids, PutBody, StoredSpec};
 pub use self::spec::read_stored;
+use self::texts::check_spec;
 use super::bad_request;
 use super::defaults::{Defaults, consumer_type};
 use super::native::{
     Bounded, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Text, Uuid, read_body,
     read_merge_patch, read_query,
 };
+use super::text_form::check;
 use super::uuid;
 use crate::error::{Error, Result};
 use crate::model::workloads::{Adopted, Delete, Level, Page, Put, Spec, SpecRule, WorkloadRow};
@@ -66,8 +69,9 @@ pub static NOUN: Noun = Noun {
                 stand are not moved: what breaks a rule then is a violation. If a role wants fewer, replicas without \
                 a place go first, then those on lost hosts, those that break a rule, those without which the rest is \
                 spread best, and those with the highest ids. A workload has at most 1,000 replicas, 1,000 roles and \
-                64 rules, which name at most 16 dimensions. `name`, `project_id` and ids neither begin nor end with \
-                white space. `type` and `user_id` are those of replicas that get a place from then on. If nothing \
+                64 rules, which name at most 16 dimensions. `name`, `project_id`, ids, names of roles, and texts in \
+                queries neither begin nor end with white space, have no control character, and are in normalization \
+                form C of Unicode. `type` and `user_id` are those of replicas that get a place from then on. If nothing \
                 changes the generation stays. A number of a `payload` that 64 bits cannot hold is refused. `ids` \
                 names all replicas; without it they are numbered, and the lowest free numbers are taken. `adopt` \
                 takes consumers in that have allocations; they keep them when they leave. Without an `id` a consumer \
@@ -195,6 +199,7 @@ pub fn read_uuid(text: &str) -> Result<String> {
 /// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<Page> {
     let parameters: ListParameters = read_query(query)?;
+    check("name", parameters.name.as_deref().unwrap_or_default())?;
     Ok(Page {
         project: parameters.project_id,
         name: parameters.name,
@@ -226,7 +231,7 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };
-    put(uuid, read_body(raw_body)?, dry_run, defaults)
+    put(uuid, read_body(raw_body)?, dry_run, (None, defaults))
 }
 
 /// Reads `PATCH /v1/workloads/{uuid}` as the `PUT` that the patch of the shown workload stands for.
@@ -236,17 +241,27 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
 pub fn read_patch(shown: &WorkloadRow, query: &str, patch: &[u8], defaults: &Defaults) -> Result<Put> {
     let WriteParameters { dry_run } = read_query(query)?;
     let Patch(body) = read_merge_patch(&write_spec(shown)?, patch)?;
-    put(shown.uuid.clone(), body, dry_run, defaults)
+    put(shown.uuid.clone(), body, dry_run, (Some(shown), defaults))
 }
 
-fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Result<Put> {
+/// `before` is the workload that a patch changes. Texts that it has are not checked again.
+fn put(
+    uuid: String,
+    body: PutBody,
+    dry_run: bool,
+    (before, defaults): (Option<&WorkloadRow>, &Defaults),
+) -> Result<Put> {
     if let Some(Uuid(given)) = body.uuid.as_ref().filter(|given| given.0 != uuid) {
         return bad_request(format!("uuid: {given} differs from the uuid of the path."));
     }
     let owner = defaults.owner("", body.project_id, body.user_id)?;
     let name = body.name.0;
-    check_ends("name", &name)?;
-    check_ends("project_id", &owner.project)?;
+    if before.is_none_or(|before| before.name != name) {
+        check("name", &name)?;
+    }
+    if before.is_none_or(|before| before.project != owner.project) {
+        check("project_id", &owner.project)?;
+    }
     let stored = StoredSpec {
         consumer_type: consumer_type(body.consumer_type),
         quorum: body.quorum,
@@ -256,6 +271,8 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
     let stored = stored.with_rank(defaults.rank);
     let spec = spec::spec_of(&stored)?;
     check_rules(&uuid, &spec)?;
+    let before = before.and_then(|before| read_stored(&before.body).ok());
+    check_spec(&spec, before.as_ref())?;
     Ok(Put {
         name,
         owner,
@@ -271,14 +288,6 @@ fn put(uuid: String, body: PutBody, dry_run: bool, defaults: &Defaults) -> Resul
         uuid,
         spec,
     })
-}
-
-/// MariaDB ignores the spaces at the end of compared texts: two names which differ only in these spaces are equal.
-fn check_ends(member: &str, text: &str) -> Result<()> {
-    if text == text.trim() {
-        return Ok(());
-    }
-    bad_request(format!("{member}: '{text}' begins or ends with white space."))
 }
 
 /// Checks the rules of a workload together.
@@ -313,7 +322,7 @@ fn read_ids(given: Ids, count: u32) -> Result<Vec<String>> {
         ));
     }
     for (at, id) in ids.iter().enumerate() {
-        check_ends(&format!("ids[{at}]"), id)?;
+        check(&format!("ids[{at}]"), id)?;
     }
     let mut known = HashSet::new();
     match ids.iter().find(|id| !known.insert(id.as_str())) {
@@ -330,7 +339,7 @@ fn adopted(bodies: Vec<AdoptBody>) -> Result<Vec<Adopted>> {
             return bad_request(format!("adopt[{at}].consumer: {consumer} occurs twice."));
         }
         let id = body.id.map(|id| id.0);
-        check_ends(&format!("adopt[{at}].id"), id.as_deref().unwrap_or_default())?;
+        check(&format!("adopt[{at}].id"), id.as_deref().unwrap_or_default())?;
         Ok(Adopted {
             consumer,
             id,

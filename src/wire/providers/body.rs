@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::providers::Describe;
 use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
 use crate::wire::native::{Bounded, Ignored, Name, Named, Nullable, Text, Uuid};
+use crate::wire::text_form::{mistake, mistake_of_path};
 
 /// The most properties that a provider sets or hides.
 const MAX_PROPERTIES: usize = 64;
@@ -137,16 +138,28 @@ fn check_length(path: &str, text: &str, max: usize, mistakes: &mut Vec<String>) 
     }
 }
 
-/// Checks a description. `path` is empty, or leads to the description and ends with a full stop.
-pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut Vec<String>) -> Describe {
+/// Checks a description. `path` is empty, or leads to the description and ends with a full stop. `before` is the
+/// description that a patch changes. The form of its texts is not checked again.
+pub fn describe(
+    provider: String,
+    path: &str,
+    body: DescribeBody,
+    before: &Description,
+    mistakes: &mut Vec<String>,
+) -> Describe {
+    let kind = body.kind.map(|kind| kind.0);
+    let is_known = kind.as_deref() == before.kind.as_deref();
+    if let Some(mistake) = kind.as_deref().and_then(mistake).filter(|_| !is_known) {
+        mistakes.push(format!("{path}type {mistake}"));
+    }
     Describe {
         provider,
         name: body.name.map(|name| name.0),
         generation: body.generation.0,
         description: Description {
-            kind: body.kind.map(|kind| kind.0.into()),
-            properties: properties(path, body.properties, mistakes),
-            domains: domains(path, body.domains, mistakes),
+            kind: kind.map(Into::into),
+            properties: properties(path, body.properties, before, mistakes),
+            domains: domains(path, body.domains, before, mistakes),
             state: body.state.0,
         },
     }
@@ -155,6 +168,7 @@ pub fn describe(provider: String, path: &str, body: DescribeBody, mistakes: &mut
 fn properties(
     path: &str,
     given: BTreeMap<String, Option<PropertyBody>>,
+    before: &Description,
     mistakes: &mut Vec<String>,
 ) -> BTreeMap<Arc<str>, Option<PropertyValue>> {
     check_count(&format!("{path}properties"), given.len(), MAX_PROPERTIES, mistakes);
@@ -169,8 +183,14 @@ fn properties(
             ));
         }
         let value = value.map(|property| property.0);
-        if matches!(&value, Some(PropertyValue::Text(text)) if text.chars().count() > MAX_TEXT) {
-            mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
+        let is_known = before.properties.get(name.as_str()) == Some(&value);
+        if let Some(PropertyValue::Text(text)) = &value {
+            if text.chars().count() > MAX_TEXT {
+                mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
+            }
+            if let Some(mistake) = mistake(text).filter(|_| !is_known) {
+                mistakes.push(format!("{path} {mistake}"));
+            }
         }
         properties.insert(name.into(), value);
     }
@@ -186,7 +206,12 @@ fn is_property_name(name: &str) -> bool {
             .all(|c| is_first(c) || c.is_ascii_digit() || c == '.' || c == '-')
 }
 
-fn domains(path: &str, given: BTreeMap<String, String>, mistakes: &mut Vec<String>) -> BTreeMap<Arc<str>, Arc<str>> {
+fn domains(
+    path: &str,
+    given: BTreeMap<String, String>,
+    before: &Description,
+    mistakes: &mut Vec<String>,
+) -> BTreeMap<Arc<str>, Arc<str>> {
     check_count(&format!("{path}domains"), given.len(), MAX_DOMAINS, mistakes);
     let mut domains = BTreeMap::new();
     for (dimension, value) in given {
@@ -203,6 +228,10 @@ fn domains(path: &str, given: BTreeMap<String, String>, mistakes: &mut Vec<Strin
             mistakes.push(format!("{path}: a level of the path is empty, because of //"));
         }
         check_length(&path, domain, MAX_PATH, mistakes);
+        let is_known = before.domains.get(dimension.as_str()).map(|known| &**known) == Some(domain);
+        if let Some(mistake) = mistake_of_path(domain).filter(|_| !is_known) {
+            mistakes.push(format!("{path}: a level of the path {mistake}"));
+        }
         domains.insert(dimension.into(), domain.into());
     }
     domains

@@ -249,3 +249,65 @@ fn the_state_of_a_domain_is_read_with_the_domain() {
         assert_eq!(read(query, body).unwrap_err().to_string(), sentence, "{query} {body}");
     }
 }
+
+#[test]
+fn found_p5_texts_of_a_description_have_one_form() {
+    for (members, part) in [
+        (
+            r#""domains": {"fault": "fd:/a "}"#,
+            "domains.fault: a level of the path begins or ends with white space.",
+        ),
+        (
+            r#""domains": {"fault": "fd:/a\u00a0/r0"}"#,
+            "domains.fault: a level of the path begins",
+        ),
+        (
+            r#""domains": {"fault ": "fd:/a"}"#,
+            "domains.fault : a dimension begins",
+        ),
+        (r#""type": " Node""#, "type begins or ends with white space."),
+        (r#""type": "No\u0007de""#, "type has a control character."),
+        (
+            r#""properties": {"Room": "Ku\u0308che"}"#,
+            "properties.Room is not in normalization form C of Unicode.",
+        ),
+        (r#""properties": {"Room": "\ta"}"#, "properties.Room begins or ends"),
+    ] {
+        assert!(refused(members).starts_with(part), "{members}: {}", refused(members));
+    }
+    let item = format!(r#"{{"uuid": "{HOST}", "generation": null, "type": "a ", "domains": {{"fault": "b "}}}}"#);
+    let detail = read_describe_all("", format!(r#"{{"providers": [{item}]}}"#).as_bytes());
+    let detail = detail.unwrap_err().to_string();
+    for part in ["providers[0].type begins", "providers[0].domains.fault: a level"] {
+        assert!(detail.contains(part), "{detail}");
+    }
+    let state = read_states("in_domain=fault:fd:/a+", br#"{"state": "up"}"#).unwrap_err();
+    assert_eq!(
+        state.to_string(),
+        "in_domain: the text begins or ends with white space."
+    );
+}
+
+/// A former version stored such texts.
+#[test]
+fn found_p5_a_patch_keeps_the_texts_that_are_stored() {
+    let mut shown = shown();
+    shown.description.kind = Some("a ".into());
+    shown.description.domains.insert("fault".into(), "fd:/a ".into());
+    let text = Some(PropertyValue::Text("\ta".into()));
+    shown.description.properties.insert("Room".into(), text);
+    let patched = |body: &str| read_patch(&shown, "", body.as_bytes()).map(|(mut all, _)| all.providers.remove(0));
+    for body in [
+        r#"{"generation": 3, "state": "draining"}"#,
+        r#"{"generation": 3, "type": "a "}"#,
+    ] {
+        assert_eq!(patched(body).unwrap().description, shown.description);
+    }
+    for body in [
+        r#"{"generation": 3, "type": "b "}"#,
+        r#"{"generation": 3, "domains": {"upgrade": "fd:/a "}}"#,
+        r#"{"generation": 3, "properties": {"Other": "\ta"}}"#,
+    ] {
+        assert!(patched(body).is_err(), "{body}");
+    }
+}
