@@ -212,7 +212,7 @@ fn headers(span: Span, texts: &ApiTexts) -> Value {
         .filter(|(name, _)| span != Span::Native || !of_microversions(name));
     let headers = headers.map(|(name, since)| {
         let header = json!({
-            "description": texts.word("headers", name).unwrap_or(name),
+            "description": texts.word("headers", "", name).unwrap_or(name),
             "required": since.is_some_and(|since| span.is_since(since)),
             "schema": {"type": "string"},
         });

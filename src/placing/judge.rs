@@ -32,7 +32,7 @@ pub struct SpreadMode {
     /// max-difference. `None` without domains.
     pub limit: Option<u32>,
     /// The replicas in each of these domains, zeros too. Without such a level, in the one domain with all eligible
-    /// hosts. Empty for [`Axis::Host`].
+    /// hosts. For [`Axis::Host`] the eligible hosts with a replica.
     pub counts: Vec<DomainCount>,
 }
 
@@ -141,7 +141,7 @@ pub(super) struct Judging<'a> {
 impl Judging<'_> {
     fn mode(&self, rule: &AxisRule) -> SpreadMode {
         let counts = match rule.axis {
-            Axis::Host => Vec::new(),
+            Axis::Host => self.host_counts(),
             Axis::Domain(dimension) => {
                 let first = self.eligible.trees[dimension].limited_level();
                 self.budget.count(first.len() as u64);
@@ -153,6 +153,16 @@ impl Judging<'_> {
             limit: rule.limit(self.n),
             counts,
         }
+    }
+
+    fn host_counts(&self) -> Vec<DomainCount> {
+        let occupied = self.on_hosts.iter();
+        let eligible = occupied.filter(|(host, _)| self.eligible.any[**host as usize]);
+        let counts = eligible.map(|(host, replicas)| DomainCount {
+            domain: DomainId(*host),
+            count: replicas.len() as u32,
+        });
+        counts.collect()
     }
 
     fn count(&self, dimension: usize, domain: u32) -> DomainCount {

@@ -27,11 +27,11 @@ pub struct ReasonAnswer<'a> {
     /// The resource class.
     #[serde(skip_serializing_if = "Option::is_none")]
     resource_class: Option<&'a str>,
-    /// The amount that was requested.
+    /// The amount that was requested. Of a rule: the wanted replicas, or the replicas that a domain has.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<i64>,
     /// The amount that the consumer could get. The consumer's own allocations count as free. Of several providers the
-    /// greatest amount that a provider has.
+    /// greatest amount that a provider has. Of a rule: the replicas that the rule admits.
     #[serde(skip_serializing_if = "Option::is_none")]
     free: Option<i64>,
     /// The domain, as `dimension:path`.

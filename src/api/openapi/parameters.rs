@@ -23,7 +23,7 @@ pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &A
             "name": name,
             "in": "path",
             "required": true,
-            "description": description["fields"][name].as_str().or(texts.word("path", name)).unwrap_or(name),
+            "description": description["fields"][name].as_str().or(texts.word("path", "", name)).unwrap_or(name),
             "schema": schema,
         })
     });
@@ -39,6 +39,7 @@ struct ParameterForm {
 
 /// The parameters of the query, from the schema that validates it. `served` has the versions of the operation.
 pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
+    let noun = schema_name.split('/').next().unwrap_or_default();
     let mut parameters: Vec<(String, Vec<(Span, ParameterForm)>)> = Vec::new();
     for (span, query) in schemas.queries(schema_name, served) {
         for (name, form) in forms(&query) {
@@ -50,11 +51,11 @@ pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &
     }
     let parameters = parameters
         .into_iter()
-        .map(|(name, steps)| parameter(&name, steps, served, texts));
+        .map(|(name, steps)| parameter((noun, &name), steps, served, texts));
     parameters.collect()
 }
 
-fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts: &ApiTexts) -> Value {
+fn parameter((noun, name): (&str, &str), steps: Vec<(Span, ParameterForm)>, served: Span, texts: &ApiTexts) -> Value {
     let span = steps.iter().map(|(step, _)| *step).reduce(Span::join).unwrap_or(served);
     let required = span == served && steps.iter().all(|(_, form)| form.required);
     let schemas = merged(steps.into_iter().map(|(span, form)| (span, form.schema)));
@@ -62,7 +63,7 @@ fn parameter(name: &str, steps: Vec<(Span, ParameterForm)>, served: Span, texts:
     let own_text = schema
         .as_object_mut()
         .and_then(|schema| schema.shift_remove("description"));
-    let text = texts.word("query", name).unwrap_or(name);
+    let text = texts.word("query", noun, name).unwrap_or(name);
     let mut parameter = json!({
         "name": name,
         "in": "query",

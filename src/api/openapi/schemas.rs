@@ -190,7 +190,7 @@ impl<'a> Schemas<'a> {
             if let (true, None, Some(words)) = (
                 described,
                 schema.get("description"),
-                self.texts.word("properties", name),
+                self.texts.word("properties", source.noun, name),
             ) {
                 schema["description"] = words.into();
             }

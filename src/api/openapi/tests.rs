@@ -185,7 +185,7 @@ fn properties_and_parameters_are_described() {
             for (name, schema) in members {
                 match schema["description"].as_str() {
                     None => without.insert(name.as_str()),
-                    Some(text) => texts.word("properties", name) == Some(text) && described.insert(name.as_str()),
+                    Some(text) => described.insert((name.as_str(), text)),
                 };
             }
         }
@@ -208,16 +208,54 @@ fn properties_and_parameters_are_described() {
         "components",
     ]);
     assert_eq!(without, undescribed);
-    let unused: Vec<&str> = texts.properties().filter(|name| !described.contains(name)).collect();
+    let unused: Vec<_> = texts
+        .words("properties")
+        .filter(|word| !described.contains(word))
+        .collect();
     assert!(unused.is_empty(), "no property has these words: {unused:?}");
+    let mut parameters = BTreeSet::new();
     for (path, method, operation) in every_operation(&document) {
         for parameter in operation["parameters"].as_array().unwrap() {
             let is_inline = parameter["$ref"].is_null();
+            parameters.extend(parameter["name"].as_str().zip(parameter["description"].as_str()));
             assert!(
                 !is_inline || parameter["description"] != parameter["name"],
                 "{method} {path}"
             );
         }
+    }
+    let unused: Vec<_> = texts.words("query").filter(|word| !parameters.contains(word)).collect();
+    assert!(unused.is_empty(), "no parameter has these words: {unused:?}");
+}
+
+/// A member of the native API took the text of another noun's member of the same name.
+#[test]
+fn found_p12_a_member_of_the_native_api_has_a_text_of_its_own() {
+    let shared_with_openstack = ["candidates", "errors"];
+    for (noun, document) in documents() {
+        if !document["answers"].to_string().contains(NATIVE_STEP) || shared_with_openstack.contains(&noun) {
+            continue;
+        }
+        for side in ["requests", "answers"] {
+            walk("", &document[side], &mut |name, members| {
+                let is_schema = members
+                    .get("type")
+                    .is_some_and(|kind| kind.is_string() || kind.is_array());
+                for (member, schema) in members.iter().filter(|_| name == "properties" && !is_schema) {
+                    assert!(schema["description"].is_string(), "{noun}: {member}");
+                }
+            });
+        }
+    }
+    let texts = ApiTexts::read();
+    let text = |kind, noun, name| texts.word(kind, noun, name).unwrap();
+    for (kind, name, one, other) in [
+        ("query", "name", "traits", "resource_providers"),
+        ("properties", "exact", "errors", "candidates"),
+        ("properties", "generation", "allocations", "resource_providers"),
+        ("properties", "status", "root", "errors"),
+    ] {
+        assert_ne!(text(kind, one, name), text(kind, other, name), "{name}");
     }
 }
 

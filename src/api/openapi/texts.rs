@@ -36,9 +36,12 @@ impl ApiTexts {
         of_row.or_else(|| find(&key)).unwrap_or(&Value::Null)
     }
 
-    /// The description of a path field, query parameter, property or header.
-    pub fn word(&self, kind: &str, name: &str) -> Option<&str> {
-        self.words[kind][name].as_str()
+    /// The description of a path field, query parameter, property or header. The description of a noun's own member,
+    /// under `noun.name`, comes before the description of all members of the name.
+    pub fn word(&self, kind: &str, noun: &str, name: &str) -> Option<&str> {
+        let words = &self.words[kind];
+        let own = words.get(format!("{noun}.{name}")).and_then(Value::as_str);
+        own.or_else(|| words[name].as_str())
     }
 
     /// The document of a noun, with the name of the noun.
@@ -68,9 +71,10 @@ impl ApiTexts {
         operations.map(|(key, text)| (key.as_str(), text))
     }
 
+    /// The descriptions of properties or parameters, each with the name of the member.
     #[cfg(test)]
-    pub fn properties(&self) -> impl Iterator<Item = &str> {
-        let properties = self.words["properties"].as_object().into_iter().flatten();
-        properties.map(|(name, _)| name.as_str())
+    pub fn words(&self, kind: &str) -> impl Iterator<Item = (&str, &str)> {
+        let words = self.words[kind].as_object().into_iter().flatten();
+        words.filter_map(|(key, text)| Some((key.rsplit('.').next()?, text.as_str()?)))
     }
 }

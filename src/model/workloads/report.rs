@@ -95,7 +95,7 @@ pub struct SpreadReport {
     pub domains: u32,
     /// The most replicas that a domain may hold; `None` without domains.
     pub limit: Option<u32>,
-    /// By path.
+    /// By path; in the dimension [`HOST`] by the uuid of the host.
     pub counts: BTreeMap<Arc<str>, u32>,
 }
 
@@ -342,9 +342,9 @@ impl Reported<'_> {
     fn spread(&self, mode: &placing::SpreadMode) -> SpreadReport {
         let placing::AxisRule { rule, level, axis, .. } = mode.rule;
         let trees = &self.hosts.list.cluster.dimensions;
-        let counts = mode.counts.iter().filter_map(|it| match axis {
-            Axis::Host => None,
-            Axis::Domain(at) => Some((trees[at].tree.shared_path(it.domain), it.count)),
+        let counts = mode.counts.iter().map(|it| match axis {
+            Axis::Host => (self.uuid(it.domain.0).into(), it.count),
+            Axis::Domain(at) => (trees[at].tree.shared_path(it.domain), it.count),
         });
         SpreadReport {
             rule,

@@ -110,7 +110,7 @@ struct SpreadAnswer<'a> {
     domains: u32,
     /// How many replicas a domain may hold; `null` without domains.
     limit: Option<u32>,
-    /// The number of replicas by domain.
+    /// The number of replicas by domain. Of `host`: by the uuids of the hosts that have any.
     counts: Pairs<&'a str, u32>,
 }
 

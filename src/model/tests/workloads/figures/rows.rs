@@ -1,4 +1,4 @@
-//! Rows of the requirements that are about room and types: places A7, A9 and A31.
+//! Rows of the requirements about room, types and the members of an answer: places A7, A9 and A31.
 
 use super::*;
 use crate::model::domains::{self, Page};
@@ -97,4 +97,17 @@ async fn found_p20_a9_nine_nodes_of_nine_types() {
         (counts(&all, "fault"), counts(&all, "upgrade")),
         (vec![3; 3], vec![3; 3])
     );
+}
+
+#[actix_web::test]
+async fn found_p12_the_counts_of_dimension_host_are_those_of_hosts_with_replicas() {
+    let f = cluster(&NINE).await;
+    let report = placed(&f, 3, rule(OneEach, &["host"])).await.1;
+    let spread = &report.spread[0];
+    assert_eq!(
+        (spread.dimension.as_str(), spread.domains, spread.limit),
+        ("host", 9, Some(1))
+    );
+    let expected = hosts(&report).into_iter().map(|host| (uuid(host).into(), 1));
+    assert_eq!(spread.counts, expected.collect());
 }
