@@ -65,6 +65,15 @@ struct KnownHosts {
     by_roles: Newest<ListedRoles, Eligible>,
     /// False for each host.
     none: OnceLock<Arc<[bool]>>,
+    /// The dimensions in which a host has a domain.
+    dimensions: OnceLock<Vec<Arc<str>>>,
+}
+
+/// The names of the dimensions in which a host has a domain.
+pub fn known_dimensions(snapshot: &Snapshot) -> Vec<Arc<str>> {
+    let known = snapshot.derived_from_all(KnownHosts::default);
+    let of_hosts = || snapshot.dimensions().into_iter().cloned().collect();
+    known.dimensions.get_or_init(of_hosts).clone()
 }
 
 /// A list of hosts, the eligible hosts of each role, the dimensions in which a host needs a domain, and whether the

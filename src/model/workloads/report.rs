@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::eligible_hosts::EligibleHosts;
-use super::spec::{HOST, Spec, SpecRule};
+use super::eligible_hosts::{EligibleHosts, known_dimensions};
+use super::spec::{DEFAULT_DIMENSIONS, HOST, Spec, SpecRule};
 use super::time::{STEPS_A_REPLICA, whole};
 use super::unfit::{Hosts, Unfit};
 use super::{Neighbourhood, Replica, SetAnswer, StoredWorkload, WorkloadRow, affinity, placed_and_pending};
@@ -24,6 +24,8 @@ pub struct Report {
     /// Whether the majority is alive, and stays alive without any one domain.
     pub safety: SafetyReport,
     pub violations: Vec<Violation>,
+    /// What the caller may not expect: dimensions of hosts that the default rule does not use.
+    pub notes: Vec<String>,
     /// Why pending replicas got no place; empty unless a request has just tried.
     pub reasons: Reasons,
     /// False if a search was given up, so a better answer may exist.
@@ -138,6 +140,9 @@ pub struct Violation {
 
 /// A look at this many allocations counts as a step.
 const SHARES_A_STEP: u64 = 16;
+
+/// The most dimensions in a note.
+const NAMED_DIMENSIONS: usize = 15;
 
 /// Of how many replicas a violation has consumers and hosts.
 const NAMED_REPLICAS: usize = 15;
@@ -264,6 +269,7 @@ impl Reported<'_> {
             spread: judgement.modes.iter().map(|mode| self.spread(mode)).collect(),
             safety: self.safety(judgement.safety),
             violations,
+            notes: self.notes(),
             reasons: Reasons::default(),
             is_exact: true,
             change: Change::default(),
@@ -304,6 +310,25 @@ impl Reported<'_> {
         let violations =
             found.map(|(overuse, at)| self.violation((overuse.level, limits.reason(&overuse)), &at, (replicas, hosts)));
         violations.collect()
+    }
+
+    /// Without `rules`: the dimensions of hosts over which the replicas are not spread.
+    fn notes(&self) -> Vec<String> {
+        if self.spec.rules.is_some() || self.spec.is_single() {
+            return Vec::new();
+        }
+        let known = known_dimensions(self.hosts.snapshot);
+        let others = known.iter().map(|name| &**name);
+        let others: Vec<&str> = others.filter(|name| !DEFAULT_DIMENSIONS.contains(name)).collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let names = others[..others.len().min(NAMED_DIMENSIONS)].join(", ");
+        let default = DEFAULT_DIMENSIONS.join(" and ");
+        vec![format!(
+            "The default rule is about the dimensions {default}, and does not use {names}. Name a dimension in `rules` to \
+             spread over it."
+        )]
     }
 
     fn uuid(&self, host: u32) -> String {

@@ -85,6 +85,9 @@ pub struct WorkloadAnswer<'a> {
     /// How often each code applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Pairs<&'static str, usize>>,
+    /// What the caller may not expect: dimensions of hosts that the default rule does not use.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
 }
 
 /// The fewest failures that take the majority. 0 if the majority is lost.
@@ -197,6 +200,7 @@ pub fn write_one(report: &Report) -> Vec<u8> {
         exact: report.is_exact,
         counts: (!reasons.is_empty()).then_some(counts),
         reasons,
+        notes: &report.notes,
     })
 }
 

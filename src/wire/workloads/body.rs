@@ -88,6 +88,9 @@ pub struct PutBody {
     /// Without effect, as of the answer.
     #[serde(rename = "counts")]
     _counts: Option<Ignored>,
+    /// Without effect, as of the answer.
+    #[serde(rename = "notes")]
+    _notes: Option<Ignored>,
 }
 
 fn yes() -> bool {

@@ -212,7 +212,7 @@ fn an_answer_can_be_sent_back() {
     let shown = format!(
         r#", "uuid": "{UUID}", "revision": 1, "placed": 2, "pending": 0, "safe": null,
         "quorum_lost": null, "survives": {{}}, "spread": [], "replicas": [{{}}],
-        "violations": [], "exact": true, "reasons": [], "counts": {{}}, "rules": null"#
+        "violations": [], "exact": true, "reasons": [], "counts": {{}}, "notes": [], "rules": null"#
     );
     assert!(with(&shown).unwrap().adopted.is_empty());
     let other = refusal(&format!(r#", "uuid": "{OTHER}""#));

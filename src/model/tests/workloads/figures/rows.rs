@@ -111,3 +111,30 @@ async fn found_p12_the_counts_of_dimension_host_are_those_of_hosts_with_replicas
     let expected = hosts(&report).into_iter().map(|host| (uuid(host).into(), 1));
     assert_eq!(spread.counts, expected.collect());
 }
+
+/// Hosts with racks alone: without rules nothing is spread, and the answer says so.
+#[actix_web::test]
+async fn found_p10_the_notes_name_dimensions_that_the_default_rule_does_not_use() {
+    let f = cluster(&[("-", "-"), ("-", "-")]).await;
+    for host in [1, 2] {
+        let mut racks = description(host, Some(1), ("-", "-"), ProviderState::Up);
+        racks.providers[0].description.domains = [("rack".into(), "/a".into()), ("power".into(), "/b".into())].into();
+        f.model.submit(racks).await.unwrap();
+    }
+    let notes = async |n, rules| {
+        let report = place(&f.model, put(WORKLOAD, None, spec(n, rules))).await.unwrap();
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+            .await
+            .unwrap();
+        report.notes
+    };
+    let note = "The default rule is about the dimensions fault and upgrade, and does not use power, rack. Name a dimension \
+                in `rules` to spread over it.";
+    assert_eq!(notes(2, None).await, [note]);
+    assert!(notes(1, None).await.is_empty(), "one replica is not spread");
+    assert!(notes(2, Some(Vec::new())).await.is_empty(), "the caller wants no rule");
+    assert!(notes(2, rule(Adaptive, &["rack"])).await.is_empty());
+    let f = cluster(&NINE).await;
+    let report = place(&f.model, put(WORKLOAD, None, spec(2, None))).await.unwrap();
+    assert_eq!(report.notes, Vec::<String>::new());
+}
