@@ -346,6 +346,24 @@ fn found_p18_domains_alone_may_not_take_the_majority() {
     assert_eq!(judged.safety.is_safe, Some(false));
 }
 
+/// Places A11: the limit depends on the number of domains, and not on their room.
+#[test]
+fn found_p11_room_does_not_raise_the_limit_of_quorum_safe() {
+    let names: Vec<String> = (0..12).map(|at| format!("h{at}")).collect();
+    let zones = (0..12).map(|at: usize| format!("fd:/z{}", at.saturating_sub(9)));
+    let world = World::of_paths(&names, &zones.collect::<Vec<_>>());
+    let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
+    for (n, limit, is_granted) in [(4, 2, true), (5, 2, false), (6, 2, false), (7, 3, false)] {
+        let judged = world.judge(&workload(&[n], &rules));
+        assert_eq!(
+            (judged.modes[0].rule.domains, judged.modes[0].limit),
+            (3, Some(limit)),
+            "n = {n}"
+        );
+        assert_eq!(world.place(&workload(&[n], &rules)).is_ok(), is_granted, "n = {n}");
+    }
+}
+
 /// Places A13: a workload without a quorum, such as a stateless one, has no majority to lose.
 #[test]
 fn found_p17_a13_without_a_quorum_adaptive_is_alike_safe_is_null_and_strict_refuses_nothing() {
