@@ -227,9 +227,10 @@ impl<H: Hosts> Placing<'_, H> {
             CellPlaces::of(&items, next, &costs).counts
         };
         let needed = self.eligible.needed_for_one_more(next);
-        for (cell, free) in (0..).zip(&mut free) {
-            if lacks_domain(&needed, |at| cells.index.leaf(cell, at)) {
-                *free = 0;
+        if !needed.is_empty() {
+            for (cell, free) in (0..).zip(&mut free) {
+                let is_for_one = lacks_domain(&needed, |at| cells.index.leaf(cell, at));
+                *free *= u32::from(!is_for_one);
             }
         }
         let direct = (0..next.dimensions.len()).map(|at| {

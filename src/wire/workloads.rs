@@ -71,8 +71,8 @@ pub static NOUN: Noun = Noun {
                 spread best, and those with the highest ids. A workload has at most 1,000 replicas, 1,000 roles and \
                 64 rules, which name at most 16 dimensions. `name`, `project_id`, ids, names of roles, and texts in \
                 queries neither begin nor end with white space, have no control character, and are in normalization \
-                form C of Unicode. `type` and `user_id` are those of replicas that get a place from then on. If nothing \
-                changes the generation stays. A number of a `payload` that 64 bits cannot hold is refused. `ids` \
+                form C of Unicode. `type` and `user_id` are those of replicas that get a place from then on. If \
+                nothing changes the generation stays. A number of a `payload` that 64 bits cannot hold is refused. `ids` \
                 names all replicas; without it they are numbered, and the lowest free numbers are taken. `adopt` \
                 takes consumers in that have allocations; they keep them when they leave. Without an `id` a consumer \
                 gets the id whose replica it would be, else the lowest free one. `swap` lets pairs of replicas \

@@ -326,8 +326,8 @@ impl Reported<'_> {
         let names = others[..others.len().min(NAMED_DIMENSIONS)].join(", ");
         let default = DEFAULT_DIMENSIONS.join(" and ");
         vec![format!(
-            "The default rule is about the dimensions {default}, and does not use {names}. Name a dimension in `rules` to \
-             spread over it."
+            "The default rule is about the dimensions {default}, and does not use {names}. Name a dimension in `rules` \
+             to spread over it."
         )]
     }
 

@@ -128,8 +128,8 @@ async fn found_p10_the_notes_name_dimensions_that_the_default_rule_does_not_use(
             .unwrap();
         report.notes
     };
-    let note = "The default rule is about the dimensions fault and upgrade, and does not use power, rack. Name a dimension \
-                in `rules` to spread over it.";
+    let note = "The default rule is about the dimensions fault and upgrade, and does not use power, rack. Name a \
+                dimension in `rules` to spread over it.";
     assert_eq!(notes(2, None).await, [note]);
     assert!(notes(1, None).await.is_empty(), "one replica is not spread");
     assert!(notes(2, Some(Vec::new())).await.is_empty(), "the caller wants no rule");
