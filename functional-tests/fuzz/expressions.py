@@ -1,6 +1,7 @@
 """The language of `where`, read a second time: plainly, to say which texts are expressions."""
 
 import re
+import unicodedata
 
 # What Rust calls white space.
 SPACE = "[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
@@ -16,6 +17,14 @@ def is_expression(text):
     if reader.end():
         return True
     return reader.either() and reader.end()
+
+
+def is_text(literal):
+    """Whether a property may have this text, with its backslashes."""
+    text = re.sub(r"\\(.)", r"\1", literal)
+    is_blank = re.compile(f"[{SPACE[1:-2]}\u200b\u2060\ufeff]").match
+    return not (text and (is_blank(text[0]) or is_blank(text[-1])) or any(unicodedata.category(c) == "Cc" for c in text)
+                or not unicodedata.is_normalized("NFC", text))
 
 
 class Reader:
@@ -73,6 +82,8 @@ class Reader:
             return False
         self.at = found.end()
         literal, is_ordered = found[3], found[2] not in ("==", "!=")
+        if literal.startswith('"') and found[1] not in ("ProviderName", "NodeName") and not is_text(literal[1:-1]):
+            return False
         if re.fullmatch("-?[0-9]+", literal):
             return -2**63 <= int(literal) < 2**63
         return not literal.startswith("-") and not is_ordered

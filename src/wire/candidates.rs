@@ -41,7 +41,7 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     let query = Query::read_native(&LIST, query)?;
     query.check_single(&["rank", "purpose", "summaries", "limit"])?;
     let request = native_request(&query, Zero::Refused)?;
-    check_query(&request)?;
+    check_query(&query)?;
     Ok(CandidatesQuery {
         request,
         // The schema has checked the names.

@@ -17,7 +17,6 @@ use super::defaults::{Defaults, consumer_type};
 use super::filters::Zero;
 use super::json;
 use super::native::{Bounded, Ignored, Name, Noun, NounOperation, read_item, read_query, read_value};
-use super::text_form::check_query;
 use crate::error::Result;
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
 use crate::model::claims::{ClaimCandidate, ClaimQuery, PlaceRequest, RequestedConsumer, Wanted};
@@ -173,7 +172,7 @@ impl ConsumerReader<'_> {
         }
         let member = format!("{path}.query");
         let request = key.0.read(&member, Zero::Refused)?;
-        check_query(&request).map_err(|error| error.in_member(&member))?;
+        key.0.check_texts(&member)?;
         self.queries.push(ClaimQuery { request, rank });
         self.known_queries.insert(key, self.queries.len() - 1);
         Ok(Wanted::Query(self.queries.len() - 1))

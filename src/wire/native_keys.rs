@@ -9,8 +9,10 @@ use crate::search::{Domain, Expression, HOST_DIMENSION, HostConditions, domain_p
 
 /// With a suffix, a condition on the provider of the group; without a suffix, a condition on the host.
 pub const WHERE: &str = "where";
-const IN_DOMAIN: &str = "in_domain";
-const NOT_IN_DOMAIN: &str = "not_in_domain";
+/// A domain of the host.
+pub const IN_DOMAIN: &str = "in_domain";
+/// A domain in which the host is not.
+pub const NOT_IN_DOMAIN: &str = "not_in_domain";
 
 /// The conditions on the host.
 ///

@@ -29,7 +29,8 @@ impl Query {
         Ok(Query::of_pairs(pairs.collect::<Result<_>>()?))
     }
 
-    fn of_pairs(pairs: Vec<(String, String)>) -> Query {
+    /// Parameters outside of a URL.
+    pub fn of_pairs(pairs: Vec<(String, String)>) -> Query {
         let mut by_name: Vec<usize> = (0..pairs.len()).collect();
         by_name.sort_by(|one, other| pairs[*one].0.cmp(&pairs[*other].0));
         Query { pairs, by_name }

@@ -4,8 +4,10 @@
 use unicode_normalization::is_nfc;
 
 use super::bad_request;
+use super::native_keys::{IN_DOMAIN, NOT_IN_DOMAIN, WHERE, domain};
+use super::query::Query;
 use crate::error::{Error, Result};
-use crate::search::{Comparison, Domain, Expression, Request};
+use crate::search::{Domain, Expression};
 
 /// The names of providers are OpenStack's, and may have any form.
 const NAMES_OF_PROVIDERS: [&str; 2] = ["ProviderName", "NodeName"];
@@ -48,44 +50,41 @@ pub fn check(member: &str, text: &str) -> Result<()> {
 /// Checks the texts in the conditions of a query.
 ///
 /// # Errors
-/// [`Error::BadQueryValue`] with the name of the parameter.
-pub fn check_query(request: &Request) -> Result<()> {
-    check_condition("", &request.host.condition)?;
-    for group in &request.groups {
-        check_condition(&group.suffix, &group.condition)?;
-    }
-    let domains = [
-        ("in_domain", &request.host.in_domains),
-        ("not_in_domain", &request.host.not_in_domains),
-    ];
-    for (name, domains) in domains {
-        for Domain { dimension, path } in domains {
-            if let Some(mistake) = mistake(dimension).or_else(|| mistake_of_path(path)) {
-                return Err(refused(name, &format!("{dimension}:{path}"), mistake));
-            }
+/// [`Error::InvalidExpression`] with the column of the text, [`Error::BadQueryValue`] for a domain.
+pub fn check_query(query: &Query) -> Result<()> {
+    for (name, text) in query.pairs() {
+        if name.starts_with(WHERE) {
+            check_condition(name, text)?;
+        } else if let (IN_DOMAIN | NOT_IN_DOMAIN, Some(domain)) = (name, domain(text))
+            && let Some(mistake) = mistake_of_domain(&domain)
+        {
+            return Err(Error::BadQueryValue {
+                detail: format!("{name}: '{}' {mistake}.", text.escape_debug()),
+            });
         }
     }
     Ok(())
 }
 
-fn check_condition(suffix: &str, condition: &Expression) -> Result<()> {
-    for comparison in condition.comparisons() {
-        let text = comparison.text().filter(|_| !is_of_name(comparison));
-        if let Some((text, mistake)) = text.and_then(|text| Some((text, mistake(text)?))) {
-            return Err(refused(&format!("where{suffix}"), text, mistake));
+/// The first mistake in the name of a dimension, or in a level of the path.
+pub fn mistake_of_domain(domain: &Domain) -> Option<&'static str> {
+    mistake(&domain.dimension).or_else(|| mistake_of_path(&domain.path))
+}
+
+fn check_condition(name: &str, text: &str) -> Result<()> {
+    let (expression, columns) = Expression::with_columns(text)?;
+    for (comparison, column) in expression.comparisons().into_iter().zip(columns) {
+        let is_of_name = NAMES_OF_PROVIDERS.contains(&&*comparison.name);
+        let literal = comparison.text().filter(|_| !is_of_name);
+        if let Some(mistake) = literal.and_then(mistake) {
+            return Err(Error::InvalidExpression {
+                context: format!("{name}: "),
+                column,
+                detail: format!("the text {mistake}"),
+            });
         }
     }
     Ok(())
-}
-
-fn is_of_name(comparison: &Comparison) -> bool {
-    NAMES_OF_PROVIDERS.contains(&&*comparison.name)
-}
-
-fn refused(name: &str, text: &str, mistake: &str) -> Error {
-    Error::BadQueryValue {
-        detail: format!("{name}: '{}' {mistake}.", text.escape_debug()),
-    }
 }
 
 #[cfg(test)]
@@ -118,15 +117,23 @@ mod tests {
     #[test]
     fn found_p5_a_query_with_such_a_text_is_refused_by_the_name_of_its_parameter() {
         for (query, start) in [
-            ("where=Rack+==+%22a+%22", "where: 'a '"),
-            ("where=a==1+%7C%7C+!(Rack+!=+%22Ku%CC%88che%22)", "where: 'Ku"),
-            ("resources_D=DISK_GB:1&where_D=Rack==%22%C2%A0%22", "where_D: "),
-            ("in_domain=fault:fd:/a+", "in_domain: 'fault:fd:/a '"),
-            ("in_domain=fault:fd:/a+/r0", "in_domain: 'fault:fd:/a /r0'"),
-            ("not_in_domain=fault+:fd:/a", "not_in_domain: 'fault :fd:/a'"),
+            (
+                "where=Rack+==+%22a+%22",
+                "where: Invalid expression at column 9: the text begins",
+            ),
+            (
+                "where=a==1+%7C%7C+!(Rack+!=+%22Ku%CC%88che%22)",
+                "where: Invalid expression at column 19: the text is not in",
+            ),
+            (
+                "resources_D=DISK_GB:1&where_D=Rack==%22%C2%A0%22",
+                "where_D: Invalid expression at column 7: the text begins",
+            ),
+            ("in_domain=fault:fd:/a+", "in_domain: 'fault:fd:/a ' begins"),
+            ("in_domain=fault:fd:/a+/r0", "in_domain: 'fault:fd:/a /r0' begins"),
+            ("not_in_domain=fault+:fd:/a", "not_in_domain: 'fault :fd:/a' begins"),
         ] {
             let refused = read_list(&format!("resources=VCPU:1&{query}")).unwrap_err();
-            assert!(matches!(refused, Error::BadQueryValue { .. }), "{query}: {refused:?}");
             assert!(refused.to_string().starts_with(start), "{query}: {refused}");
         }
         // The name of a provider is OpenStack's.

@@ -272,7 +272,7 @@ fn put(
     let spec = spec::spec_of(&stored)?;
     check_rules(&uuid, &spec)?;
     let before = before.and_then(|before| read_stored(&before.body).ok());
-    check_spec(&spec, before.as_ref())?;
+    check_spec(&stored, &spec, before.as_ref())?;
     Ok(Put {
         name,
         owner,

@@ -28,11 +28,21 @@ impl FromStr for Expression {
     /// # Errors
     /// [`Error::InvalidExpression`], with the column of the error, counted in characters from 1.
     fn from_str(text: &str) -> Result<Expression> {
+        Expression::with_columns(text).map(|(expression, _)| expression)
+    }
+}
+
+impl Expression {
+    /// Reads a text. Returns the columns of the literals too, in the order of [`Expression::comparisons`].
+    ///
+    /// # Errors
+    /// As of [`Expression::from_str`].
+    pub fn with_columns(text: &str) -> Result<(Expression, Vec<usize>)> {
         let mut parser = ExpressionParser {
             text: text.chars().collect(),
             at: 0,
             levels: 0,
-            comparisons: 0,
+            columns: Vec::new(),
         };
         if parser.text.len() > MAX_CHARACTERS {
             return parser.fail(
@@ -41,11 +51,11 @@ impl FromStr for Expression {
             );
         }
         if parser.peek().is_none() {
-            return Ok(Expression::default());
+            return Ok((Expression::default(), Vec::new()));
         }
         let node = parser.expression()?;
         match parser.peek() {
-            None => Ok(Expression(Some(node))),
+            None => Ok((Expression(Some(node)), parser.columns)),
             Some(_) => parser.fail(parser.at, "expected '&&', '||' or the end"),
         }
     }
@@ -57,7 +67,8 @@ struct ExpressionParser {
     at: usize,
     /// How many parentheses and exclamation marks are open at the position.
     levels: usize,
-    comparisons: usize,
+    /// The columns of the literals so far.
+    columns: Vec<usize>,
 }
 
 impl ExpressionParser {
@@ -160,13 +171,12 @@ impl ExpressionParser {
 
     fn comparison(&mut self) -> Result<Comparison> {
         let start = self.at;
-        if self.comparisons == MAX_COMPARISONS {
+        if self.columns.len() == MAX_COMPARISONS {
             return self.fail(
                 start,
                 format!("an expression has at most {MAX_COMPARISONS} comparisons"),
             );
         }
-        self.comparisons += 1;
         let name = self.word(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
         if name.len() > MAX_NAME {
             return self.fail(start, format!("a name has at most {MAX_NAME} characters"));
@@ -177,6 +187,7 @@ impl ExpressionParser {
         };
         self.peek();
         let at = self.at;
+        self.columns.push(at + 1);
         let literal = self.literal()?;
         if operator.is_order() && !matches!(literal, PropertyValue::Integer(_)) {
             return self.fail(at, "only an integer has an order; use == or !=");

@@ -14,6 +14,7 @@ use crate::wire::bad_request;
 use crate::wire::filters::Zero;
 use crate::wire::native::{Bounded, NonEmpty};
 use crate::wire::query::Query;
+use crate::wire::text_form::check_query;
 
 /// The query as the client gave it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -58,6 +59,18 @@ impl GivenQuery {
             )),
             None => Ok(request),
         }
+    }
+
+    /// Checks the texts in the conditions. A stored query may have any texts.
+    ///
+    /// # Errors
+    /// As of [`check_query`], with the path.
+    pub fn check_texts(&self, path: &str) -> Result<()> {
+        let query = match self {
+            GivenQuery::Text(text) => Query::parse(text)?,
+            GivenQuery::Parameters(parameters) => Query::of_pairs(pairs(parameters)),
+        };
+        check_query(&query).map_err(|error| error.in_member(path))
     }
 
     fn has_rank(&self) -> bool {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::problem::{none_of, quoted};
 use crate::search::Domain;
-use crate::wire::text_form::{mistake, mistake_of_path};
+use crate::wire::text_form::mistake_of_domain;
 use crate::wire::{native_keys, uuid};
 
 /// Reads a text with `read`, which returns the text if the value is not `allowed`.
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for InDomain {
         let allowed = "not dimension:path, such as fault:fd:/dc1 or host:UUID";
         let read = |text: String| native_keys::domain(&text).ok_or(text);
         let domain = read_text(deserializer, allowed, read)?;
-        match mistake(&domain.dimension).or_else(|| mistake_of_path(&domain.path)) {
+        match mistake_of_domain(&domain) {
             Some(mistake) => Err(D::Error::custom(format_args!("the text {mistake}"))),
             None => Ok(InDomain(domain)),
         }

@@ -336,7 +336,7 @@ fn found_p5_texts_of_a_workload_have_one_form() {
         (
             "a",
             r#"{"resources": "VCPU:1", "where": "Rack == \"a \""}"#,
-            "roles[0].query: where: 'a '",
+            "roles[0].query: where: Invalid expression at column 9: the text begins",
         ),
         (
             "a",
