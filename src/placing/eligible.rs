@@ -37,10 +37,8 @@ pub struct Eligible {
 }
 
 impl Eligible {
-    /// `asked` has for each role whether each host of the cluster matches the role. In the dimensions of `needed`
-    /// (`needed_dimensions`) a host needs a domain, unless the workload `is_single`: has at most one replica. After
-    /// `interrupt` is set the answer comes soon, and means nothing.
-    pub fn of(
+    /// As [`Eligible::of`]. If the workload `is_single`, with at most one replica, no host needs a domain.
+    pub fn for_workload(
         cluster: &Cluster,
         asked: Vec<Arc<[bool]>>,
         (needed, is_single): (Vec<usize>, bool),
@@ -48,12 +46,12 @@ impl Eligible {
     ) -> Eligible {
         let has_all = |host: u32| lacking(cluster, &needed, host as usize).is_none();
         if !is_single || (0..cluster.hosts).all(has_all) {
-            return Eligible::with_domains(cluster, asked, needed, interrupt);
+            return Eligible::of(cluster, asked, needed, interrupt);
         }
-        let for_two = Eligible::with_domains(cluster, asked.clone(), needed, interrupt);
+        let for_two = Eligible::of(cluster, asked.clone(), needed, interrupt);
         Eligible {
             for_two: Some(Box::new(for_two)),
-            ..Eligible::with_domains(cluster, asked, Vec::new(), interrupt)
+            ..Eligible::of(cluster, asked, Vec::new(), interrupt)
         }
     }
 
@@ -70,7 +68,9 @@ impl Eligible {
         needed.map(|(at, _)| at).collect()
     }
 
-    fn with_domains(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
+    /// `asked` has for each role whether each host of the cluster matches the role. In the dimensions of `needed`
+    /// (`needed_dimensions`) a host needs a domain. After `interrupt` is set the answer comes soon, and means nothing.
+    pub fn of(cluster: &Cluster, asked: Vec<Arc<[bool]>>, needed: Vec<usize>, interrupt: &Interrupt) -> Eligible {
         let hosts = cluster.hosts as usize;
         let goes_on = |_: &&Arc<[bool]>| !interrupt.count(hosts as u64 / HOSTS_A_STEP);
         let lacks = |host: usize| lacking(cluster, &needed, host).is_some();

@@ -136,7 +136,12 @@ impl KnownHosts {
         if let Some(eligible) = self.by_roles.find(is_same) {
             return Ok(EligibleHosts { list, eligible });
         }
-        let eligible = Arc::new(Eligible::of(&list.cluster, by_role.clone(), needed.clone(), interrupt));
+        let eligible = Arc::new(Eligible::for_workload(
+            &list.cluster,
+            by_role.clone(),
+            needed.clone(),
+            interrupt,
+        ));
         if interrupt.has_ended() {
             return Err(too_long());
         }

@@ -111,7 +111,7 @@ impl World {
     pub fn eligible_for(&self, workload: &Workload) -> Eligible {
         let of_role = |role| self.eligible.iter().map(|of_host: &Vec<bool>| of_host[role]).collect();
         let by_role = (0..workload.wanted.len()).map(of_role).collect();
-        Eligible::of(
+        Eligible::for_workload(
             &self.cluster,
             by_role,
             (
