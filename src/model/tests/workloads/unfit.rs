@@ -62,18 +62,21 @@ async fn a_child_that_is_not_up_is_a_state_and_an_inventory_that_is_gone_names_i
 #[actix_web::test]
 async fn a_condition_and_a_domain_that_do_not_hold_any_more_have_their_codes() {
     let f = cluster(&SITES).await;
-    place(&f.model, stored(WORKLOAD, None, "1 one-each Number == 5"))
-        .await
-        .unwrap();
+    place(
+        &f.model,
+        stored(WORKLOAD, None, "2 one-each Number == 1 || Number == 5"),
+    )
+    .await
+    .unwrap();
     let mut undescribed = description(5, Some(1), ("-", "1"), ProviderState::Up);
     undescribed.is_forced = true;
     f.model.submit(undescribed).await.unwrap();
-    let expected = "On a host without a domain in fault: 0.";
+    let expected = "On a host without a domain in fault: 1.";
     assert_eq!(found(&f).await, [(ReasonCode::Domain, expected.to_owned())]);
     let mut other = description(5, Some(2), ("fd:/c", "1"), ProviderState::Up);
     other.providers[0].description.properties.clear();
     other.is_forced = true;
     f.model.submit(other).await.unwrap();
-    let expected = "On a host that does not meet where: 0.";
+    let expected = "On a host that does not meet where: 1.";
     assert_eq!(found(&f).await, [(ReasonCode::Condition, expected.to_owned())]);
 }

@@ -21,7 +21,8 @@ async fn found_p20_a7_twenty_zones_with_forty_replicas_have_two_each() {
     let (found, _) = domains::list(&f.model, page, &CallerKey::of_address(None))
         .await
         .unwrap();
-    assert_eq!(found.iter().map(|it| it.loss.siblings).collect::<Vec<_>>(), [20; 20]);
+    let zones = found.iter().filter(|it| it.path.starts_with("fd:/"));
+    assert_eq!(zones.map(|it| it.loss.siblings).collect::<Vec<_>>(), [20; 20]);
 }
 
 /// Places A31: 15 hosts with 1 free have 15 in sum, and no place for 15.
