@@ -235,9 +235,9 @@ fn report(
     }
 }
 
-/// The root providers.
-pub(super) fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
-    snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none())
+/// The hosts: root providers without sharing providers, whose capacity belongs to no domain.
+fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
+    snapshot.iter().filter(|slot| snapshot.is_host(*slot))
 }
 
 /// The paths of all domains around the domain `path`, and at the end `path` itself.

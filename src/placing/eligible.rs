@@ -128,6 +128,11 @@ impl Eligible {
         self.by_role[role][host as usize]
     }
 
+    /// Whether a host matches a role, with or without domains.
+    pub fn matches_any(&self, role: usize) -> bool {
+        self.asked[role].iter().any(|is_asked| *is_asked)
+    }
+
     /// The first dimension in which a host lacks a domain, if the host matches the role in every other way.
     pub fn lacking_dimension(&self, cluster: &Cluster, host: u32, role: usize) -> Option<usize> {
         let is_asked = self.asked[role][host as usize];

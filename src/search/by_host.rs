@@ -161,34 +161,47 @@ fn each_of(
 }
 
 impl Snapshot {
-    /// All roots, in the order of memory.
-    pub fn roots(&self) -> impl Iterator<Item = Slot> {
-        (0..self.blocks.len()).flat_map(|block| BlockSlots::new(block, self.blocks.get(block).roots))
+    /// All hosts, in the order of memory: the roots without the sharing providers, which only serve hosts.
+    pub fn hosts(&self) -> impl Iterator<Item = Slot> {
+        (0..self.blocks.len()).flat_map(|block| BlockSlots::new(block, self.host_lanes(block)))
     }
 
-    /// The roots with a path in a dimension, in groups with the same path.
-    pub fn roots_by_domain(&self, dimension: &str) -> impl Iterator<Item = (&Arc<str>, impl Iterator<Item = Slot>)> {
+    /// Whether a provider is a host.
+    pub fn is_host(&self, slot: Slot) -> bool {
+        self.parent(slot).is_none() && !self.is_sharing(slot)
+    }
+
+    /// The hosts of a block.
+    fn host_lanes(&self, block: usize) -> u64 {
+        let sharing = self.sharing_of_block(block);
+        sharing.fold(self.blocks.get(block).roots, |lanes, slot| lanes & !slot.bit())
+    }
+
+    /// The hosts with a path in a dimension, in groups with the same path. No group is empty.
+    pub fn hosts_by_domain(&self, dimension: &str) -> impl Iterator<Item = (&Arc<str>, impl Iterator<Item = Slot>)> {
         let blocks = self.property_name(dimension).map(|name| (name, 0..self.blocks.len()));
         blocks.into_iter().flat_map(move |(name, blocks)| {
             blocks.flat_map(move |block| {
-                let roots = self.blocks.get(block).roots;
+                let hosts = self.host_lanes(block);
                 let paths = self.described_lanes(block).paths(name);
-                paths.map(move |(path, lanes)| (path, BlockSlots::new(block, lanes & roots)))
+                let paths = paths.map(move |(path, lanes)| (path, lanes & hosts));
+                let paths = paths.filter(|(_, lanes)| *lanes != 0);
+                paths.map(move |(path, lanes)| (path, BlockSlots::new(block, lanes)))
             })
         })
     }
 
-    /// Whether a root has a domain of this dimension.
+    /// Whether a host has a domain of this dimension.
     pub fn has_dimension(&self, name: &str) -> bool {
-        self.roots_by_domain(name).any(|(_, mut roots)| roots.next().is_some())
+        self.hosts_by_domain(name).next().is_some()
     }
 
-    /// The names of the dimensions in which a root has a domain.
+    /// The names of the dimensions in which a host has a domain.
     pub fn dimensions(&self) -> BTreeSet<&Arc<str>> {
         let blocks = (0..self.blocks.len()).flat_map(|block| {
-            let roots = self.blocks.get(block).roots;
+            let hosts = self.host_lanes(block);
             let dimensions = self.described_lanes(block).dimensions();
-            dimensions.filter(move |(_, lanes)| lanes & roots != 0)
+            dimensions.filter(move |(_, lanes)| lanes & hosts != 0)
         });
         blocks.map(|(id, _)| self.property_text(id)).collect()
     }

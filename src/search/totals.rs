@@ -48,7 +48,7 @@ pub struct CloudTotals {
     pub aggregates: Vec<AggregateTotals>,
     /// The number of omitted aggregates with providers.
     pub omitted_aggregates: usize,
-    /// Hosts, which are root providers, in the order of [`ProviderState::ALL`].
+    /// Hosts, which are root providers that share nothing, in the order of [`ProviderState::ALL`].
     pub hosts: [u64; ProviderState::ALL.len()],
 }
 
@@ -61,7 +61,7 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     let (mut all, mut by_aggregate) = (ClassSums::new(), HashMap::<AggregateId, ClassSums>::new());
     let mut hosts = [0; ProviderState::ALL.len()];
     for slot in snapshot.iter() {
-        if snapshot.parent(slot).is_none() {
+        if snapshot.is_host(slot) {
             hosts[snapshot.state(slot) as usize] += 1;
         }
         for (class, inventory, used) in snapshot.inventories(slot) {

@@ -1,4 +1,4 @@
-//! The state of all hosts in a domain (`PATCH /v1/providers`).
+//! The state of all hosts in a domain, and of the sharing providers there (`PATCH /v1/providers`).
 //!
 //! The snapshot finds the hosts, and the command names the hosts by uuid. The writer sets the states on the rows that
 //! its batch has read. So the command needs no generations, and a description that changes in between keeps the change.
@@ -8,7 +8,7 @@ use super::Described;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Model;
-use crate::model::domains::{go_on, hosts, search_hosts};
+use crate::model::domains::{go_on, search_hosts};
 use crate::pools::CallerKey;
 use crate::search::snapshot::is_in_domain;
 use crate::search::{Domain, HOST_DIMENSION, ProviderState, Snapshot};
@@ -87,7 +87,8 @@ pub async fn set_states(
 /// The uuids of the hosts in the domain, sorted.
 fn hosts_in(snapshot: &Snapshot, wanted: &DomainState, interrupt: &Interrupt) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for host in hosts(snapshot) {
+    // A pool in the domain goes down with the hosts.
+    for host in snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none()) {
         go_on(interrupt)?;
         let path = snapshot.own_domain(host, &wanted.domain.dimension);
         if wanted.has_host(snapshot.uuid(host), path.map(|path| &**path)) {

@@ -1,4 +1,4 @@
-//! The hosts of a snapshot in the form of `placing`: roots by index, and their domains in each dimension.
+//! The hosts of a snapshot in the form of `placing`: hosts by index, and their domains in each dimension.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::search::{Interrupt, Slot, Snapshot};
 
 /// The hosts of a snapshot, and the dimensions that a workload's rules name.
 pub struct HostList {
-    /// By index. All roots, whatever their state.
+    /// By index. All hosts, whatever their state. A sharing provider is no host.
     pub slots: Vec<Slot>,
     /// By the index of a slot.
     indexes: Vec<u32>,
@@ -26,7 +26,7 @@ impl HostList {
     pub fn new(snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> HostList {
         // `for_each` visits the lanes of a block in one loop, which `collect` does not.
         let mut slots: Vec<Slot> = Vec::with_capacity(snapshot.len());
-        snapshot.roots().for_each(|slot| slots.push(slot));
+        snapshot.hosts().for_each(|slot| slots.push(slot));
         let mut indexes = vec![NONE; snapshot.slots()];
         for (at, slot) in (0..).zip(&slots) {
             indexes[slot.index()] = at;
@@ -49,7 +49,7 @@ impl HostList {
         size_of_val(self.slots.as_slice()) + size_of_val(self.indexes.as_slice()) + dimensions.sum::<usize>()
     }
 
-    /// The index of a root.
+    /// The index of a root. `None` for a sharing provider.
     pub fn of_root(&self, root: Slot) -> Option<u32> {
         self.indexes.get(root.index()).copied().filter(|at| *at != NONE)
     }
@@ -73,7 +73,7 @@ fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize),
     // By domain, the path and domain that came next. Most blocks have the paths of the block before, in the same order.
     let mut after: Vec<Option<(&Arc<str>, DomainId)>> = Vec::new();
     let mut last = DomainTree::ROOT;
-    for (path, roots) in snapshot.roots_by_domain(name) {
+    for (path, its_hosts) in snapshot.hosts_by_domain(name) {
         let known = after.get(last.0 as usize).copied().flatten();
         let count = tree.count();
         let domain = match known.filter(|(known, _)| *known == path) {
@@ -87,7 +87,7 @@ fn dimension(snapshot: &Snapshot, name: &str, (indexes, hosts): (&[u32], usize),
         after.resize(tree.count(), None);
         after[last.0 as usize] = Some((path, domain));
         last = domain;
-        roots.for_each(|root| leaves[indexes[root.index()] as usize] = domain);
+        its_hosts.for_each(|host| leaves[indexes[host.index()] as usize] = domain);
     }
     Dimension { tree, leaves }
 }

@@ -10,10 +10,10 @@ use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
 use crate::placing::{Affinity, AffinityKind, DomainLimit, Eligible, Refusal, Removed, Rule, Swap};
-use crate::search::{Request, SearchSettings, Slot, Snapshot};
+use crate::search::{self, Request, SearchSettings, Slot, Snapshot};
 
-/// The reasons, in this order: the missing place; a move that would help; the conditions that removed hosts, in the
-/// order of the checks; the domains that a rule limits; the first removed hosts.
+/// The reasons, in this order: the missing place; a move that would help; roles that only sharing providers serve; the
+/// conditions that removed hosts, in the order of the checks; the domains that a rule limits; the first removed hosts.
 ///
 /// # Errors
 /// Of the search.
@@ -27,6 +27,12 @@ pub fn reasons(
     let mut reasons = Reasons::from(first(refusal));
     if let Some(swap) = swap {
         reasons.add_detail(helpful(snapshot, list, swap));
+    }
+    for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
+        if !eligible.matches_any(at) {
+            let reason = without_host(snapshot, role, settings)?;
+            reason.into_iter().for_each(|reason| reasons.add_detail(reason));
+        }
     }
     for (removed, count) in &refusal.removed {
         let end = if *count == 1 {
@@ -66,6 +72,27 @@ pub fn reasons(
         }
     }
     Ok(reasons)
+}
+
+/// Why a role has no place that sharing providers serve without a host. `None` if no sharing provider serves the role.
+fn without_host(snapshot: &Snapshot, role: &Role, settings: &SearchSettings) -> Result<Option<Reason>> {
+    if !snapshot.has_sharing() {
+        return Ok(None);
+    }
+    let found = search::eligible_hosts(snapshot, &role.query.request, settings)?;
+    let serves = |slot: &Slot| snapshot.is_sharing(*slot) && found.of(snapshot.root(*slot)).is_some();
+    Ok(snapshot.iter().find(serves).map(|pool| Reason {
+        resource_provider: Some(snapshot.uuid(pool).to_owned()),
+        provider_name: Some(snapshot.name(pool).into()),
+        ..Reason::new(
+            ReasonCode::NoCandidate,
+            format!(
+                "Only sharing providers can serve role {}, and a sharing provider is no host. Let the query of the role \
+                 ask for a resource of a host, too.",
+                role.name
+            ),
+        )
+    }))
 }
 
 /// The roles with missing replicas, by index, each query once.

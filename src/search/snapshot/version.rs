@@ -239,6 +239,15 @@ impl Snapshot {
         self.sharing.iter().copied()
     }
 
+    /// The sharing providers of a block.
+    pub(in crate::search) fn sharing_of_block(&self, block: usize) -> impl Iterator<Item = Slot> {
+        let first = Slot::new(block, 0);
+        self.sharing
+            .range(first..)
+            .copied()
+            .take_while(move |slot| slot.is_in_block_of(first))
+    }
+
     /// Whether any provider shares its resources with other trees.
     pub fn has_sharing(&self) -> bool {
         !self.sharing.is_empty()

@@ -156,3 +156,75 @@ async fn replicas_within_a_normal_limit_are_claimed_before_those_beyond_it() {
     assert_eq!((over.count(), f.used(21)), (1, 20));
     f.check_snapshot().await;
 }
+
+/// A replica with a disk alone.
+fn disk_alone() -> Put {
+    let mut asked = with_disks(1);
+    asked.spec.roles[0].query.request.groups[0].resources = vec![("DISK_GB".to_owned(), 1)];
+    asked
+}
+
+#[actix_web::test]
+async fn found_p13_a_role_that_only_a_pool_could_serve_is_refused_in_words() {
+    let mut f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    for is_atomic in [true, false] {
+        let asked = Put {
+            is_atomic,
+            ..disk_alone()
+        };
+        let reasons = match place_in_pools(&f.model, asked).await {
+            Err(Error::NoPlace { refusal }) if is_atomic => refusal.reasons.clone(),
+            Ok(report) if !is_atomic => report.reasons,
+            other => panic!("{other:?}"),
+        };
+        let [first, second, ..] = reasons.kept() else {
+            panic!("{reasons:?}")
+        };
+        assert!(first.detail.contains("Of 4 hosts, 0 may take one."), "{first:?}");
+        assert!(
+            second.detail.contains("Only sharing providers can serve role replica"),
+            "{second:?}"
+        );
+        assert_eq!(second.provider_name.as_deref(), Some("pool-21"));
+        assert_eq!((f.used(21), f.used(22)), (0, 0));
+    }
+    // A host with a disk of its own serves the role.
+    f.model.submit(adding(4, "DISK_GB", 5)).await.unwrap();
+    let mut asked = disk_alone();
+    asked.uuid = uuid(WORKLOAD + 1);
+    asked.name = "own disk".to_owned();
+    let report = place_in_pools(&f.model, asked).await.unwrap();
+    assert_eq!(hosts(&report), [4].into());
+}
+
+#[actix_web::test]
+async fn found_p13_domains_and_sums_count_no_pool_as_a_host() {
+    let f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    for provider in [1, 2, 21] {
+        describe(&f.model, provider, None, ("fd:/a", "-"), ProviderState::Up).await;
+    }
+    describe(&f.model, 22, None, ("-", "pools"), ProviderState::Up).await;
+    let snapshot = f.model.snapshot().await.unwrap();
+    let page = |dimension: &str| {
+        let page = crate::model::domains::Page {
+            dimension: dimension.to_owned(),
+            limit: 10,
+            after: None,
+        };
+        crate::model::domains::page_of(&snapshot, &page, &Interrupt::default())
+            .unwrap()
+            .0
+    };
+    let fault = page("fault");
+    let domain = fault.iter().find(|it| it.path == "fd:/a").unwrap();
+    assert_eq!((domain.hosts, domain.eligible_hosts), (2, 2));
+    assert_eq!(
+        domain.capacity.keys().map(|class| &**class).collect::<Vec<_>>(),
+        ["VCPU"]
+    );
+    assert_eq!(page("upgrade"), []);
+    assert!(!snapshot.has_dimension("upgrade"));
+    assert_eq!(crate::search::totals(&snapshot, 10).hosts, [4, 0, 0, 0]);
+    let workload = put(WORKLOAD, None, spec(2, Some(vec![spread(Mode::OneEach, &["upgrade"])])));
+    assert!(matches!(place(&f.model, workload).await, Err(Error::BadRequest { .. })));
+}
