@@ -2,6 +2,7 @@
 
 pub mod base;
 pub mod batch_rows;
+pub mod call_usage;
 pub mod collation;
 pub mod command;
 pub mod decide;

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::base::Base;
+use super::call_usage::CallUsage;
 use super::entry::Entries;
 use super::footprint::Footprint;
 use super::own_rows::OwnRows;
@@ -119,6 +120,8 @@ pub struct State {
     pub warnings: Vec<String>,
     /// Uuids of providers that other transactions have locked: claims with a choice take nothing from these providers.
     pub held: Arc<BTreeSet<String>>,
+    /// The usage around the current command, if the command claims for several consumers.
+    pub call: CallUsage,
     /// Whether the current command, if refused, might be granted when rows of `held` are free.
     pub waits_for_held: bool,
     /// The id of the newest row that the batch creates. New ids are negative until the database gives real ids.
@@ -146,6 +149,7 @@ impl State {
             names_first: false,
             warnings: Vec::new(),
             held: Arc::default(),
+            call: CallUsage::default(),
             waits_for_held: false,
             last_new_id: 0,
             savepoint: None,

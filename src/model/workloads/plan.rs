@@ -67,6 +67,9 @@ struct Draft {
 struct Usages {
     normal: PlannedUsage,
     hard: PlannedUsage,
+    /// The usage above the normal limits and above the capacities, where replicas exchange their roles. An excess may
+    /// stay if the exchange does not raise the usage.
+    excess: [Vec<Placement>; 2],
 }
 
 /// The facts on which a plan rests.
@@ -318,9 +321,13 @@ fn usages(snapshot: &Arc<Snapshot>, draft: &Draft) -> Usages {
     let mut usages = Usages {
         normal: PlannedUsage::new(normal),
         hard: PlannedUsage::new(Arc::clone(snapshot)),
+        excess: [Vec::new(), Vec::new()],
     };
-    for replica in gone.chain(swapped) {
+    for replica in gone {
         usages.add(&negated(&placements(snapshot, replica)));
     }
+    let swapped: Vec<Placement> = swapped.flat_map(|replica| placements(snapshot, replica)).collect();
+    usages.excess = [&usages.normal, &usages.hard].map(|usage| usage.over_limits(&swapped));
+    usages.add(&negated(&swapped));
     usages
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use super::Rules;
 use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release, Takeover};
+use crate::model::batch::call_usage::Amounts;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
@@ -230,9 +231,6 @@ fn unknown_class(claim: &Claim, class: &str) -> Error {
     }
 }
 
-/// Amounts by provider and class.
-pub type Amounts = BTreeMap<(ProviderId, ClassId), i64>;
-
 /// Inventories that stand in for the providers' own while a reshape is checked.
 pub type InterimInventories = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>;
 
@@ -286,6 +284,10 @@ pub fn check_amounts(
         let key = (request.provider, request.class);
         let sum = requested.entry(key).or_insert(0);
         *sum = sum.saturating_add(request.amount);
+        let (at_first, later) = (
+            state.call.before(request.provider, request.class),
+            state.call.later(request.provider, request.class),
+        );
         let Some(row) = state.provider(request.provider) else {
             continue;
         };
@@ -302,9 +304,10 @@ pub fn check_amounts(
             let (class, provider) = named();
             return Err(Error::ConstraintsViolated { class, provider });
         }
-        let used = previous - change.released.get(&key).copied().unwrap_or(0);
+        let used = previous - change.released.get(&key).copied().unwrap_or(0) - later;
         // An overcommitment may stay if the change does not raise the usage. Without usage there is no overcommitment.
-        let no_worse = previous != 0 && used + *sum <= previous;
+        let before = at_first.unwrap_or(previous);
+        let no_worse = before != 0 && used + *sum <= before;
         if !inventory.has_room(used, *sum) && !no_worse {
             let room = Room {
                 provider_name: Some(name),

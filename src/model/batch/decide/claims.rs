@@ -6,20 +6,26 @@
 //! alone, but on rows of the database: no refusal rests on the snapshot. A repeated call with an id claims nothing, and
 //! gets the stored answer.
 //!
+//! A call for several consumers may keep a usage that is over a capacity, as `POST /allocations` may: the usage before
+//! the call counts, and not the usage between two consumers (`call_usage`).
+//!
 //! Candidates with a held provider (`db::writer::held_rows`) are left out. If a refused consumer might get a place with
 //! these candidates, [`State::waits_for_held`] is set. A consumer without a held candidate may wait too: a consumer
 //! before it with a held candidate may have taken its place.
 
 mod normal_limits;
+mod promised;
 mod states;
 
 use std::sync::Arc;
 
 use self::normal_limits::{OverNormal, over_normal};
+pub use self::promised::keep_usage;
 use self::states::refused_state;
 use super::{Rules, allocations};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::{Claim, ProviderShare};
+use crate::model::batch::call_usage::CallUsage;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::optimistic::is_new;
@@ -73,8 +79,11 @@ fn claim_all(state: &mut State, rules: &Rules, command: &ClaimFirst) -> Result<A
     // A single claim changes nothing before all checks.
     if command.consumers.len() > 1 {
         state.set_savepoint();
+        keep_usage(state, command.consumers.iter().map(ConsumerChoice::uuid));
+        promised::promise(state, &command.consumers);
     }
     let outcomes = claim_each(state, rules, &command.consumers).map(Arc::from);
+    state.call = CallUsage::default();
     if outcomes.is_ok() {
         state.release_savepoint();
     } else if !mutants::is(Mutant::KeepLostGang) {
@@ -93,6 +102,7 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
     let mut waits = false;
     let mut taken = Vec::with_capacity(consumers.len());
     for consumer in consumers {
+        promised::redeem(state, consumer);
         let outcome = take_first(state, rules, consumer);
         waits |= outcome.is_err() && state.waits_for_held;
         taken.push((consumer, outcome));

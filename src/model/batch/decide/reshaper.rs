@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Rules;
-use super::allocations::{self, AllocationChange, AllocationRequest, Amounts, InterimInventories};
+use super::allocations::{self, AllocationChange, AllocationRequest, InterimInventories};
 use super::inventories::{check_ratio, warn_over_capacity};
 use crate::error::{Error, Result};
+use crate::model::batch::call_usage::Amounts;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::{Rules, claims};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, RefusedConsumer, Result};
 use crate::model::allocations::Expected;
+use crate::model::batch::call_usage::CallUsage;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::optimistic::is_new;
@@ -108,12 +109,16 @@ fn is_new_workload(set: &Set) -> bool {
 /// Releases the replicas that leave, and claims for the replicas that get a place: all or none.
 fn claim(state: &mut State, rules: &Rules, set: &Set) -> Result<SetAnswer> {
     state.set_savepoint();
+    let consumers = set.released.iter().map(|(consumer, _)| consumer.as_str());
+    claims::keep_usage(state, consumers.chain(set.placed.iter().map(ConsumerChoice::uuid)));
     for (consumer, _) in &set.released {
         state.release_allocations(consumer);
         state.consumer(consumer).now = None;
     }
     give_back(state, &set.placed);
-    match claims::claim_each(state, rules, &set.placed) {
+    let outcomes = claims::claim_each(state, rules, &set.placed);
+    state.call = CallUsage::default();
+    match outcomes {
         Ok(outcomes) => {
             state.release_savepoint();
             Ok(outcomes.into_iter().filter_map(std::result::Result::ok).collect())

@@ -91,3 +91,23 @@ async fn a_set_that_is_refused_on_the_state_of_its_plan_is_answered_with_the_rea
     assert_eq!(plans.borrow().len(), 2);
     assert_eq!(f.used(3), 3);
 }
+
+#[actix_web::test]
+async fn found_p8_roles_are_exchanged_on_a_host_whose_usage_is_over_the_capacity() {
+    let mut f = fixture();
+    f.host(1, 16).await.unwrap();
+    let asked = Spec {
+        roles: vec![role("large", 1, 8), role("small", 1, 4)],
+        ..spec(0, Some(vec![spread(Mode::QuorumSafe, &["host"])]))
+    };
+    place(&f.model, put(WORKLOAD, None, asked.clone())).await.unwrap();
+    f.execute("UPDATE inventories SET total = 10");
+    comparisons::compare(&f.model, 0, 1000).unwrap();
+    for generation in [1, 2] {
+        let mut swap = put(WORKLOAD, Some(generation), asked.clone());
+        swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
+        let report = place(&f.model, swap).await.unwrap();
+        assert_eq!((report.row.generation, f.used(1)), (generation + 1, 12));
+    }
+    f.check_snapshot().await;
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::shares::shares;
 use super::{Draft, Kept, Planning, Usages};
 use crate::error::{Error, NoPlace, Reason, ReasonCode, Result};
-use crate::model::claims::{Limits, claim_candidate};
+use crate::model::claims::{Limits, claim_candidate, negated};
 use crate::model::workloads::unfit::Unfit;
 use crate::placing::PlacedReplica;
 use crate::search::Snapshot;
@@ -16,6 +16,10 @@ use crate::search::Snapshot;
 /// [`Error::NoPlace`] if a host cannot serve the new role.
 pub fn swap(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> Result<()> {
     let snapshot = &planning.job.snapshot;
+    // Without the excess, the amounts of the replicas fit again, and no more.
+    let [normal, hard] = usages.excess.clone();
+    usages.normal.add(&negated(&normal));
+    usages.hard.add(&negated(&hard));
     for kept in draft.kept.iter_mut().filter(|it| it.is_swapped) {
         let found = match kept.hosts.first().copied() {
             Some(host) => planning.candidate_on(host, kept.role, usages)?,
@@ -39,6 +43,8 @@ pub fn swap(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> 
         // The claim replaces the allocations on further hosts.
         kept.hosts.truncate(1);
     }
+    usages.normal.add(&normal);
+    usages.hard.add(&hard);
     Ok(())
 }
 

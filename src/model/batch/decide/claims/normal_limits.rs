@@ -35,12 +35,13 @@ fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<Ov
     } = request;
     let limit = limits::of_class(state, class)?;
     let own = state.allocated(consumer, provider, class);
+    let (at_first, later) = (state.call.before(provider, class), state.call.later(provider, class));
     let row = state.provider(provider)?;
     let normal = limit.of(row.inventories.get(&class)?);
     let before = row.used.get(&class).copied().unwrap_or(0);
-    let others = before - own;
+    let others = before - own - later;
     let after = others.saturating_add(amount);
-    if after <= normal || after <= before {
+    if after <= normal || after <= at_first.unwrap_or(before) {
         return None;
     }
     // The consumer's own allocations count as free.

@@ -1,0 +1,62 @@
+//! The usage around a call for several consumers: before the call, and the amounts that later consumers release.
+
+use crate::model::batch::call_usage::Amounts;
+use crate::model::batch::state::State;
+use crate::model::claims::ConsumerChoice;
+
+/// Keeps the usage of the providers on which these consumers have allocations, until the end of the call.
+pub fn keep_usage<'a>(state: &mut State, consumers: impl Iterator<Item = &'a str>) {
+    for consumer in consumers {
+        for (provider, class, _) in state.consumer(consumer).allocations.clone() {
+            let row = state.provider(provider);
+            let used = row.and_then(|row| row.used.get(&class).copied());
+            if let Some(used) = used {
+                state.call.keep_before(provider, class, used);
+            }
+        }
+    }
+}
+
+/// Adds the amounts that each of these consumers will release.
+pub fn promise(state: &mut State, consumers: &[ConsumerChoice]) {
+    for consumer in consumers {
+        let amounts = released(state, consumer);
+        if !amounts.is_empty() {
+            state.call.promise(consumer.uuid(), &amounts);
+        }
+    }
+}
+
+/// Subtracts the amounts of a consumer whose claim comes now.
+pub fn redeem(state: &mut State, consumer: &ConsumerChoice) {
+    if state.call.take_promise(consumer.uuid()) {
+        let amounts = released(state, consumer);
+        state.call.redeem(&amounts);
+    }
+}
+
+/// The amounts that a consumer releases beyond the amounts that it takes. Empty unless the consumer has one candidate,
+/// and the whole call is refused without it.
+fn released(state: &mut State, consumer: &ConsumerChoice) -> Amounts {
+    let mut amounts = Amounts::new();
+    let mut candidates = consumer.candidates.in_order();
+    let (Some((_, only)), None) = (candidates.next(), candidates.next()) else {
+        return amounts;
+    };
+    if !consumer.is_required {
+        return amounts;
+    }
+    for (provider, class, used) in &state.consumer(consumer.uuid()).allocations {
+        *amounts.entry((*provider, *class)).or_insert(0) += used;
+    }
+    for (uuid, resources) in &only.allocations {
+        for (name, amount) in resources {
+            let key = state.find_provider(uuid).zip(state.class_id(name));
+            if let Some(left) = key.and_then(|key| amounts.get_mut(&key)) {
+                *left -= amount;
+            }
+        }
+    }
+    amounts.retain(|_, amount| *amount > 0);
+    amounts
+}
