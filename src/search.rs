@@ -74,7 +74,7 @@ pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
     AggregateId, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds,
-    NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange, TraitId,
-    domain_path,
+    NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT, Slot, Snapshot, SnapshotChange,
+    TraitId, domain_path,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -34,6 +34,8 @@ pub struct Described {
     /// `None` if the provider was never described.
     pub generation: Option<i64>,
     pub description: Description,
+    /// Whether a write has left a sharing provider not up: no trait keeps Nova's claims away from the provider.
+    pub nova_still_claims: bool,
 }
 
 /// A new description of one provider.
@@ -172,6 +174,7 @@ fn described(conn: &mut DbConnection, found: Vec<(i32, String, Option<String>)>)
             name: name.unwrap_or_default(),
             generation: row.as_ref().map(|row| row.generation),
             description: row.map(|row| row.description).unwrap_or_default(),
+            nova_still_claims: false,
         }
     });
     Ok(described.collect())

@@ -40,6 +40,7 @@ mod version;
 mod zone_map;
 
 pub use block_slots::BlockSlots;
+pub use build::SHARING_TRAIT;
 pub use catalog::{Catalog, NameKinds};
 pub use change::{Delta, ProviderRow, SnapshotChange};
 pub use descriptions::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path, is_in_domain};

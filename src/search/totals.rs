@@ -50,6 +50,8 @@ pub struct CloudTotals {
     pub omitted_aggregates: usize,
     /// Hosts, which are root providers that share nothing, in the order of [`ProviderState::ALL`].
     pub hosts: [u64; ProviderState::ALL.len()],
+    /// Sharing providers, in the same order.
+    pub pools: [u64; ProviderState::ALL.len()],
 }
 
 type ClassSums = BTreeMap<ClassId, ClassTotals>;
@@ -59,10 +61,13 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
     let (kept, omitted_aggregates) = largest_aggregates(snapshot, max_aggregates);
     let shown: HashSet<AggregateId> = kept.iter().map(|(id, _)| *id).collect();
     let (mut all, mut by_aggregate) = (ClassSums::new(), HashMap::<AggregateId, ClassSums>::new());
-    let mut hosts = [0; ProviderState::ALL.len()];
+    let (mut hosts, mut pools) = ([0; ProviderState::ALL.len()], [0; ProviderState::ALL.len()]);
     for slot in snapshot.iter() {
         if snapshot.is_host(slot) {
             hosts[snapshot.state(slot) as usize] += 1;
+        }
+        if snapshot.is_sharing(slot) {
+            pools[snapshot.state(slot) as usize] += 1;
         }
         for (class, inventory, used) in snapshot.inventories(slot) {
             all.entry(class).or_default().add(inventory, used);
@@ -86,6 +91,7 @@ pub fn totals(snapshot: &Snapshot, max_aggregates: usize) -> CloudTotals {
         classes: named(snapshot, all),
         omitted_aggregates,
         hosts,
+        pools,
     }
 }
 

@@ -99,6 +99,10 @@ pub static NOUN: Noun = Noun {
     ],
 };
 
+/// What the state of a sharing provider does not do.
+const NOVA_STILL_CLAIMS: &str = "A sharing provider gets nothing new from /v1, but OpenStack's routes propose it to Nova \
+    all the same: no trait forbids it there. To keep Nova away, set `reserved` to `total` in its inventories.";
+
 const DESCRIBE_REFUSALS: &[&str] = &[
     "BadRequest",
     "DuplicateQueryKey",
@@ -165,6 +169,9 @@ struct ProviderAnswer<'a> {
     domains: BTreeMap<&'a str, &'a str>,
     /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
     state: Name<ProviderState>,
+    /// What the state does not do. Only in the answer of a write that leaves a sharing provider not up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -302,6 +309,7 @@ fn answer(described: &Described) -> ProviderAnswer<'_> {
             .collect(),
         domains: domains.map(|(dimension, path)| (&**dimension, &**path)).collect(),
         state: Name(description.state),
+        note: described.nova_still_claims.then_some(NOVA_STILL_CLAIMS),
     }
 }
 

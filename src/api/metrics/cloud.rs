@@ -40,11 +40,13 @@ pub fn write(page: &mut MetricsPage, numbers: &ModelNumbers, max_aggregates: usi
         aggregates,
         omitted_aggregates,
         hosts,
+        pools,
     } = search::totals(&numbers.snapshot, max_aggregates);
     let providers = numbers.snapshot.len();
     page.one("placet_providers", providers);
     let states = ProviderState::ALL.into_iter().map(|(state, _)| state);
-    page.by("state", "placet_hosts", states.zip(hosts));
+    page.by("state", "placet_hosts", states.clone().zip(hosts));
+    page.by("state", "placet_pools", states.zip(pools));
     if let Some(consumers) = numbers.consumers {
         page.one("placet_consumers", consumers);
     }

@@ -56,6 +56,7 @@ placet_violations gauge Violations at the last count, by rule and level as in GE
 placet_degraded gauge 1 for each reason for which some requests fail while the process is ready, 0 for all others
 placet_providers gauge Resource providers
 placet_hosts gauge Root resource providers that share nothing, by state
+placet_pools gauge Sharing providers by state; OpenStack's routes propose them in every state
 placet_consumers gauge Consumers with allocations
 placet_inventory_units gauge Sum of the totals of inventories
 placet_inventory_reserved gauge Sum of what inventories reserve

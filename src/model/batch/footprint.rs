@@ -11,7 +11,7 @@ use crate::model::allocations::ConsumerClaim;
 use crate::model::claims::memory::ClaimId;
 use crate::model::claims::{ClaimCandidate, ConsumerChoice};
 use crate::model::providers::{DISABLED_TRAIT, Describe};
-use crate::search::Snapshot;
+use crate::search::{SHARING_TRAIT, Snapshot};
 
 /// How much of providers a command may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,6 +138,6 @@ impl<'a> Footprint<'a> {
         self.providers.extend(uuids.clone());
         self.described.extend(uuids.clone());
         self.trees.extend(uuids);
-        self.traits.insert(DISABLED_TRAIT);
+        self.traits.extend([DISABLED_TRAIT, SHARING_TRAIT]);
     }
 }

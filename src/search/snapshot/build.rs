@@ -14,7 +14,7 @@ use super::profile_columns::Column;
 use super::version::Snapshot;
 
 /// The standard trait of a sharing provider, whose inventories serve all trees with a common aggregate.
-const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
+pub const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
 
 /// Derived data of a block is dropped if no reader used the data in this many versions. They are a minute of claims at
 /// full speed, or hours of an idle cloud, which has little derived data anyway.

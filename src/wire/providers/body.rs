@@ -76,6 +76,9 @@ pub struct DescribeBody {
     /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
     #[serde(default)]
     state: Name<ProviderState>,
+    /// Without effect, as of the answer.
+    #[serde(rename = "note")]
+    _note: Option<Ignored>,
 }
 
 /// The value of a property.

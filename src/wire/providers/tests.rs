@@ -93,6 +93,7 @@ fn shown() -> Described {
                 .into(),
             state: ProviderState::Draining,
         },
+        nova_still_claims: false,
     }
 }
 
@@ -115,12 +116,20 @@ fn what_is_shown_can_be_sent_back() {
                 uuid: provider,
                 name,
                 generation,
-                description
+                description,
+                nova_still_claims: false,
             },
             shown()
         );
     };
     sent_back(read_describe(HOST, "", &write_one(&shown())).unwrap().0);
+    let with_note = Described {
+        nova_still_claims: true,
+        ..shown()
+    };
+    let written = write_one(&with_note);
+    assert!(String::from_utf8_lossy(&written).contains(r#""note":"A sharing provider"#));
+    sent_back(read_describe(HOST, "", &written).unwrap().0);
     for next in [None, Some(HOST)] {
         sent_back(read_describe_all("", &write_list(&[shown()], next)).unwrap().0);
     }
@@ -187,7 +196,7 @@ fn a_patch_has_the_refusals_of_a_put() {
         ),
         (
             r#"{"generation": 3, "colour": null}"#,
-            "colour is unknown; the members are uuid, name, generation, type, properties, domains, state.",
+            "colour is unknown; the members are uuid, name, generation, type, properties, domains, state, note.",
         ),
         (
             r#"{"generation": 3, "properties": {"NodeName": "a"}}"#,

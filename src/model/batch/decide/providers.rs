@@ -3,6 +3,9 @@
 //! A host that is not up gets the trait that Nova's scheduler forbids, so OpenStack's routes no longer propose the host
 //! to Nova. When the host is up again placet removes the trait, but only if placet had set the trait.
 //!
+//! Nova asks for the trait of the root of the serving tree. The trait of a sharing provider keeps no request away that a
+//! host serves together with it, and the answer says so.
+//!
 //! A process without the new state or the new domains may decide a claim at the same time. So when a provider leaves
 //! `up`, or the domains of a host change, the generations of the provider and of all providers below move. The guard of
 //! the claim fails.
@@ -18,7 +21,7 @@ use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
 use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, SetStates};
-use crate::search::{Description, ProviderId, ProviderState, TraitId};
+use crate::search::{Description, ProviderId, ProviderState, SHARING_TRAIT, TraitId};
 
 /// An allowed description of a provider, and the changes.
 struct Allowed<'a> {
@@ -243,11 +246,14 @@ fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {
 }
 
 fn described(state: &mut State, it: &Allowed<'_>) -> Described {
+    let sharing = state.trait_id(SHARING_TRAIT);
     let row = state.provider(it.id);
+    let shares = row.is_some_and(|row| sharing.is_some_and(|sharing| row.traits.contains(&sharing)));
     Described {
         uuid: row.map_or_else(|| it.new.provider.clone(), |row| row.uuid.to_string()),
         name: row.map(|row| row.name.to_string()).unwrap_or_default(),
         generation: Some(it.generation),
         description: it.new.description.clone(),
+        nova_still_claims: shares && it.new.description.state != ProviderState::Up,
     }
 }

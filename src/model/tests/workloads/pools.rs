@@ -225,6 +225,25 @@ async fn found_p13_domains_and_sums_count_no_pool_as_a_host() {
     assert_eq!(page("upgrade"), []);
     assert!(!snapshot.has_dimension("upgrade"));
     assert_eq!(crate::search::totals(&snapshot, 10).hosts, [4, 0, 0, 0]);
+    assert_eq!(crate::search::totals(&snapshot, 10).pools, [2, 0, 0, 0]);
     let workload = put(WORKLOAD, None, spec(2, Some(vec![spread(Mode::OneEach, &["upgrade"])])));
     assert!(matches!(place(&f.model, workload).await, Err(Error::BadRequest { .. })));
+}
+
+#[actix_web::test]
+async fn found_p6_the_answer_says_that_nova_still_claims_from_a_pool_that_is_not_up() {
+    let f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    let answer = async |provider: u32, generation: Option<i64>, state: ProviderState| {
+        let new = description(provider, generation, ("-", "-"), state);
+        f.model.submit(new).await.unwrap()[0].nova_still_claims
+    };
+    for (at, state) in [ProviderState::Draining, ProviderState::Off, ProviderState::Lost]
+        .into_iter()
+        .enumerate()
+    {
+        let generation = (at > 0).then_some(at as i64);
+        assert!(answer(21, generation, state).await);
+        assert!(!answer(1, generation, state).await, "Nova forbids the trait of a host");
+    }
+    assert!(!answer(22, None, ProviderState::Up).await);
 }
