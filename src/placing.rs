@@ -16,6 +16,7 @@
 //! - `domain_tree`, `live_tree`: the domains, and the part that has eligible hosts.
 //! - `rules`: the rules as a caller gives the rules. `rules/modes`: the mode and the limit of each spread rule for n
 //!   replicas. `rules/affinity`: affinity and anti-affinity to other workloads.
+//! - `within`: the domain that holds all replicas of a workload.
 //! - `cluster`, `eligible`: hosts and workloads. `cost`: the order of placements, as a number.
 //! - `compared`: the limits of each domain and host.
 //! - `judge`: the second question.
@@ -49,6 +50,7 @@ mod place;
 mod release;
 mod rules;
 mod search;
+mod within;
 
 #[cfg(test)]
 mod tests;
@@ -58,9 +60,9 @@ pub use domain_tree::{DomainId, DomainTree};
 pub use eligible::{Eligible, needed_dimensions};
 pub use judge::safe::Safety;
 pub use judge::{Broken, DomainCount, Judgement, SpreadMode, Violation, judge};
-pub use place::refusal::{DomainLimit, Refusal, Removed};
+pub use place::refusal::{DomainLimit, Refusal, Removed, WithinLimit};
 pub use place::swap::{Swap, swap};
 pub use place::{Effort, Placed, place};
 pub use release::{Replica, release};
 pub use rules::modes::AxisRule;
-pub use rules::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread};
+pub use rules::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread, Within};

@@ -50,6 +50,8 @@ pub enum ReasonCode {
     Together,
     /// A rule `apart` keeps hosts out, or is broken.
     Apart,
+    /// A rule `within` of a workload keeps hosts out, or is broken.
+    Within,
     /// Hosts have a replica of the workload already.
     OneAHost,
     /// Replicas with rules about domains stand on the host whose domains are to change.
@@ -90,6 +92,7 @@ impl ReasonCode {
             ReasonCode::Spread => "placet.spread",
             ReasonCode::Together => "placet.together",
             ReasonCode::Apart => "placet.apart",
+            ReasonCode::Within => "placet.within",
             ReasonCode::OneAHost => "placet.one_a_host",
             ReasonCode::DomainInUse => "placet.domain_in_use",
             ReasonCode::WorkloadInUse => "placet.workload_in_use",

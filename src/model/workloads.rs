@@ -58,7 +58,7 @@ pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, fetch, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,
 };
-pub use spec::{AffinityRule, Role, Spec, SpecRule, SpreadRule};
+pub use spec::{AffinityRule, Role, Spec, SpecRule, SpreadRule, WithinRule};
 pub use time::{ended_by, too_long, until, whole};
 
 /// `PUT /v1/workloads/{uuid}`.

@@ -61,10 +61,6 @@ impl Demands {
         }
         cost
     }
-
-    fn is_empty(&self) -> bool {
-        !self.is_even && self.even_cost.is_none() && self.cap.is_none() && self.costly_caps.is_empty()
-    }
 }
 
 /// A dimension that rules name.
@@ -159,10 +155,11 @@ impl Compared {
         (one_a_host, keeps_hard): (bool, bool),
     ) -> Compared {
         let mut demands_of_hosts = Demands::of(rules, Axis::Host, keeps_hard);
-        let weight = if demands_of_hosts.is_empty() {
-            0
-        } else {
+        // A rule that demands nothing of a single host counts, too: placements in several domains are compared.
+        let weight = if rules.iter().any(|rule| rule.axis == Axis::Host) {
             evenness::OF_HOST
+        } else {
+            0
         };
         if one_a_host && keeps_hard {
             demands_of_hosts.cap = Some(1);

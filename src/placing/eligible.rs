@@ -7,7 +7,8 @@ use super::cluster::Cluster;
 use super::compared::Compared;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
-use super::rules::{Axis, Level, Rule, spreads};
+use super::rules::{Axis, Level, Rule, hard_within_rule, spreads};
+use super::within::AxisDomain;
 use crate::interrupt::Interrupt;
 
 /// The number of hosts whose eligibility for a role is decided in about the time of a step of an [`Interrupt`].
@@ -97,22 +98,39 @@ impl Eligible {
                 any.into()
             }
         };
-        let trees = cluster.dimensions.iter().map(|dimension| {
-            interrupt.count((hosts + dimension.tree.count()) as u64 / HOSTS_A_STEP);
-            let mut direct = vec![0; dimension.tree.count()];
-            for (leaf, _) in dimension.leaves.iter().zip(&*any).filter(|(_, any)| **any) {
-                direct[leaf.0 as usize] += 1;
-            }
-            LiveTree::of(&dimension.tree, direct)
-        });
         Eligible {
-            trees: trees.collect(),
+            trees: live_trees(cluster, &any, interrupt),
             count: any.iter().filter(|any| **any).count() as u32,
             asked,
             needed,
             by_role,
             any,
             for_two: None,
+        }
+    }
+
+    /// As this value, with only the hosts of a domain eligible.
+    pub(super) fn inside(&self, cluster: &Cluster, domain: AxisDomain, interrupt: &Interrupt) -> Eligible {
+        let hosts = 0..cluster.hosts;
+        let is_inside: Vec<bool> = hosts.map(|host| domain.has(cluster, host)).collect();
+        let inside = |hosts: &Arc<[bool]>| -> Arc<[bool]> {
+            let hosts = hosts.iter().zip(&is_inside);
+            hosts
+                .map(|(is_eligible, is_inside)| *is_eligible && *is_inside)
+                .collect()
+        };
+        let any = inside(&self.any);
+        Eligible {
+            trees: live_trees(cluster, &any, interrupt),
+            count: any.iter().filter(|any| **any).count() as u32,
+            asked: self.asked.clone(),
+            needed: self.needed.clone(),
+            by_role: self.by_role.iter().map(inside).collect(),
+            any,
+            for_two: self
+                .for_two
+                .as_ref()
+                .map(|two| Box::new(two.inside(cluster, domain, interrupt))),
         }
     }
 
@@ -140,19 +158,36 @@ impl Eligible {
     }
 }
 
+/// The live part of each dimension.
+fn live_trees(cluster: &Cluster, any: &[bool], interrupt: &Interrupt) -> Vec<LiveTree> {
+    let trees = cluster.dimensions.iter().map(|dimension| {
+        interrupt.count((any.len() + dimension.tree.count()) as u64 / HOSTS_A_STEP);
+        let mut direct = vec![0; dimension.tree.count()];
+        for (leaf, _) in dimension.leaves.iter().zip(any).filter(|(_, any)| **any) {
+            direct[leaf.0 as usize] += 1;
+        }
+        LiveTree::of(&dimension.tree, direct)
+    });
+    trees.collect()
+}
+
 fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
     let is_lacking = |dimension: &usize| cluster.dimensions[*dimension].leaves[host] == DomainTree::ROOT;
     needed.iter().copied().find(is_lacking)
 }
 
-/// The dimensions in which rules need a domain of each host: a hard `Spread` rule says nothing about a host without a
-/// domain. A workload of one needs none.
+/// The dimensions in which rules need a domain of each host: a hard `Spread` or `Within` rule says nothing about a host
+/// without a domain. A workload of one needs none.
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
     let hard = spreads(rules).filter(|(_, spread)| spread.level == Level::Hard);
     let dimensions = hard.flat_map(|(_, spread)| &spread.axes).filter_map(|axis| match axis {
         Axis::Domain(dimension) => Some(*dimension),
         Axis::Host => None,
     });
-    let needed: BTreeSet<usize> = dimensions.collect();
+    let of_within = hard_within_rule(rules).and_then(|(_, within)| match within.axis {
+        Axis::Domain(dimension) => Some(dimension),
+        Axis::Host => None,
+    });
+    let needed: BTreeSet<usize> = dimensions.chain(of_within).collect();
     needed.into_iter().collect()
 }

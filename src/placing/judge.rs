@@ -7,12 +7,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use self::safe::Safety;
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
-use super::domain_tree::DomainId;
+use super::domain_tree::{DomainId, DomainTree};
 use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::rules::affinity::{AffinityRules, MarkedRule};
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
-use super::rules::{Axis, Members, Mode};
+use super::rules::{Axis, Members, Mode, within_rule};
+use super::within::{PathDomains, hard_domain};
 use crate::interrupt::Interrupt;
 
 /// How the replicas comply with the rules.
@@ -42,7 +43,8 @@ pub struct Violation {
     pub rule: Broken,
     /// The dimension in which the rule is broken.
     pub axis: Axis,
-    /// The domain that holds too many replicas; for [`Axis::Host`] the host.
+    /// The domain that holds too many replicas; for [`Axis::Host`] the host. Of a rule `within` the domain that holds
+    /// most replicas: the replicas of the violation are outside. [`DomainTree::ROOT`] if no replica is in a domain.
     pub domain: DomainId,
     /// Replicas there, and the most replicas there. For a max-difference the limit is the least count of a sibling plus
     /// 1.
@@ -84,6 +86,9 @@ pub fn judge(
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
     let levels = eligible.trees.iter().map(LiveTree::levels).sum::<u64>();
     budget.count(domains + workload.placed.len() as u64 + workload.further.len() as u64 * levels);
+    let inside = hard_domain(cluster, workload.rules, workload.standing());
+    let inside = inside.map(|domain| eligible.inside(cluster, domain, interrupt));
+    let (all, eligible) = (eligible, inside.as_ref().unwrap_or(eligible));
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
     let mut on_hosts: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for (at, host) in workload.standing().hosts() {
@@ -93,6 +98,7 @@ pub fn judge(
     let judging = Judging {
         cluster,
         workload,
+        all,
         eligible,
         alive,
         n: workload.wanted.iter().sum(),
@@ -115,6 +121,7 @@ pub fn judge(
             Axis::Domain(dimension) => violations.extend(judging.broken_in(rule, dimension)),
         }
     }
+    violations.extend(judging.within());
     violations.extend(judging.affinity());
     Judgement {
         modes: rules.iter().map(|rule| judging.mode(rule)).collect(),
@@ -127,6 +134,9 @@ pub fn judge(
 pub(super) struct Judging<'a> {
     pub cluster: &'a Cluster,
     pub workload: &'a Workload<'a>,
+    /// The hosts that are eligible apart from a rule `within`.
+    pub all: &'a Eligible,
+    /// The eligible hosts in the domain of a hard rule `within`.
     pub eligible: &'a Eligible,
     /// By index of [`Workload::placed`].
     pub alive: &'a [bool],
@@ -174,7 +184,7 @@ impl Judging<'_> {
 
     fn not_eligible(&self) -> Vec<Violation> {
         let all = self.on_hosts.iter().filter_map(|(host, replicas)| {
-            let is_wrong = |at: &usize| !self.eligible.is_eligible(*host, self.workload.placed[*at].role);
+            let is_wrong = |at: &usize| !self.all.is_eligible(*host, self.workload.placed[*at].role);
             let replicas: Vec<usize> = replicas.iter().copied().filter(is_wrong).collect();
             (!replicas.is_empty()).then(|| on_host(Broken::NotEligible, *host, 0, replicas))
         });
@@ -282,6 +292,28 @@ impl Judging<'_> {
             .filter(|(_, host)| tree.is_in(leaves[*host as usize].0, domain.0));
         let inside: BTreeSet<usize> = inside.map(|(at, _)| at).collect();
         inside.into_iter().collect()
+    }
+
+    /// The replicas outside of the domain that holds most replicas, if a rule keeps all replicas in one domain.
+    fn within(&self) -> Option<Violation> {
+        let (rule, within) = within_rule(self.workload.rules)?;
+        let (cluster, placed) = (self.cluster, self.workload.placed);
+        let domains = PathDomains::of(cluster, within.axis, self.workload.standing());
+        self.budget.count(u64::from(cluster.hosts) + domains.len() as u64);
+        let fullest = domains.fullest();
+        let outside = match fullest {
+            Some(domain) => domain.outside(cluster, self.workload.standing()),
+            None => (0..placed.len()).collect(),
+        };
+        (placed.len() > 1 && !outside.is_empty()).then(|| Violation {
+            rule: Broken::Rule(rule),
+            axis: within.axis,
+            domain: fullest.map_or(DomainTree::ROOT, |domain| domain.domain),
+            count: (placed.len() - outside.len()) as u32,
+            limit: 0,
+            least: None,
+            replicas: outside,
+        })
     }
 
     /// Violations of affinity and anti-affinity, by member or by host.

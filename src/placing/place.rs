@@ -1,32 +1,25 @@
-//! Places the missing replicas of a workload: prunes the cells, searches, and tries fewer replicas if the search finds
-//! no placement.
+//! Places the missing replicas of a workload, on all eligible hosts, or in the best domain of a rule `within`.
 
+mod attempts;
 pub mod ceiling;
+pub mod domains;
 pub mod host_items;
 pub mod prune;
 pub mod refusal;
 pub mod swap;
 
-use std::sync::Arc;
-
-use self::ceiling::ceiling;
-use self::host_items::{HostItems, Placing};
-use self::prune::prune;
-use self::refusal::{Refusal, refusal};
+use self::domains::{PlacementRank, candidate_domains};
+use self::host_items::Placing;
+use self::refusal::{Refusal, WithinLimit, refusal};
 use super::budget::Budget;
-use super::cells::Cells;
-use super::cells::places::{CellPlaces, sum_by_domain};
-use super::cells::slot_costs::SlotCosts;
 use super::cluster::{Cluster, Hosts, PlacedReplica, Workload};
-use super::compared::{Compared, CountBounds};
+use super::compared::Compared;
 use super::cost::Cost;
 use super::eligible::Eligible;
-use super::rules::affinity::AffinityRules;
+use super::rules::affinity::{AffinityEffect, AffinityRules};
 use super::rules::modes::{axis_rules, has_host_rule, rules_of_next};
-use super::search::growth::{Growth, lacks_domain};
-use super::search::role_prices::priced_cells;
-use super::search::roles::Assigned;
-use super::search::{Outcome, Wanted, search};
+use super::rules::{Level, Within, within_rule};
+use super::within::AxisDomain;
 use crate::interrupt::Interrupt;
 
 /// Whether [`place`] may leave replicas without a place, and how much work it may do.
@@ -74,183 +67,200 @@ pub fn place(
     effort: &Effort,
 ) -> Placed {
     let budget = Budget::new(&effort.interrupt, effort.budget);
+    let missing = missing(workload);
+    let question = PlaceQuestion {
+        cluster,
+        eligible,
+        hosts,
+        workload,
+        missing: &missing,
+        effort,
+        budget: &budget,
+    };
+    match within_rule(workload.rules) {
+        Some(within) if missing.iter().any(|missing| *missing > 0) => question.place_within(within),
+        _ => question.place_in(eligible, None).0,
+    }
+}
+
+/// The number of missing replicas by role.
+fn missing(workload: &Workload) -> Vec<u32> {
     let mut missing = workload.wanted.to_vec();
     for replica in workload.placed {
         missing[replica.role] = missing[replica.role].saturating_sub(1);
     }
-    let rules = axis_rules(workload, &eligible.trees, eligible.count);
-    let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
-    budget.count_list(sizes.sum());
-    let one_a_host = !has_host_rule(workload.rules);
-    let Eligible { trees, any, .. } = eligible;
-    let compared = Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true));
-    let next = rules_of_next(workload, eligible).map(|rules| {
-        let Eligible { trees, any, .. } = eligible.for_one_more();
-        Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true))
-    });
-    let mut placed = vec![0; cluster.hosts as usize];
-    for (_, host) in workload.standing().hosts() {
-        placed[host as usize] += 1;
-    }
-    let placing = Placing {
-        cluster,
-        hosts,
-        eligible,
-        affinity: AffinityRules::of(cluster, workload.rules, &budget).effects(&budget),
-        compared: &compared,
-        next,
-        placed,
-        missing: &missing,
-        seed: effort.seed,
-        budget: &budget,
-    };
-    budget.count_list(cluster.hosts.into());
-    let (replicas, is_exact) = placing.best(effort.atomic);
-    let mut unplaced = missing.clone();
-    for replica in &replicas {
-        unplaced[replica.role] -= 1;
-    }
-    let is_short = unplaced.iter().any(|&number| number > 0);
-    let has_reasons = is_short && !budget.has_ended();
-    Placed {
-        refusal: has_reasons.then(|| refusal(&placing, &rules)),
-        replicas,
-        unplaced,
-        is_exact,
-    }
+    missing
 }
 
-/// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
-/// all its listed slots taken.
-fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
-    let Some(cut) = cells.cut else { return false };
-    let Some((_, replicas)) = &outcome.best else {
-        return true;
-    };
-    let mut items: Vec<u32> = replicas.iter().map(|replica| replica.item).collect();
-    items.sort_unstable();
-    let is_full = items
-        .chunk_by(|one, other| one == other)
-        .any(|same| same.len() as u32 >= cut);
-    is_full || !outcome.is_one_flow
+/// A question with its derived values.
+struct PlaceQuestion<'a, H> {
+    cluster: &'a Cluster,
+    eligible: &'a Eligible,
+    hosts: &'a H,
+    workload: &'a Workload<'a>,
+    missing: &'a [u32],
+    effort: &'a Effort,
+    budget: &'a Budget<'a>,
 }
 
-impl<H: Hosts> Placing<'_, H> {
-    /// The most replicas that can be placed, in the best places.
-    ///
-    /// Each attempt has one replica less. When the budget is spent, bisection finds the number: each attempt is then
-    /// about one flow.
-    fn best(&self, atomic: bool) -> (Vec<PlacedReplica>, bool) {
-        let all: u32 = self.missing.iter().sum();
-        let (mut placed, mut best) = (0, Vec::new());
-        // The least number that is known to fail.
-        let mut fails = all + 1;
-        let (mut is_exact, mut cells, mut next) = (true, None, all);
-        while placed < next && !self.budget.has_ended() {
-            let outcome = self.attempt(next, &mut cells);
-            is_exact &= outcome.is_exact;
-            if let Some((_, assigned)) = outcome.best {
-                (placed, best) = (next, assigned);
-            } else {
-                fails = next.min(outcome.most + 1);
-            }
-            if atomic {
+/// A domain that a rule `within` chooses.
+#[derive(Clone, Copy)]
+struct ChosenDomain {
+    /// The index of the rule.
+    rule: usize,
+    level: Level,
+    domain: AxisDomain,
+}
+
+impl<H: Hosts> PlaceQuestion<'_, H> {
+    /// Places all missing replicas in the best domain. A soft rule admits replicas outside of the domain, at a cost. A
+    /// workload of one needs no domain.
+    fn place_within(&self, (rule, within): (usize, &Within)) -> Placed {
+        let hosts = (self.cluster, self.eligible);
+        let replicas = (self.workload, self.missing);
+        let candidates = candidate_domains(hosts, self.hosts, replicas, within, (self.effort.seed, self.budget));
+        let mut best: Option<(PlacementRank, Placed)> = None;
+        let mut is_exact = true;
+        for candidate in candidates {
+            if self.budget.has_ended() {
                 break;
             }
-            let is_bound_new = fails < next;
-            next = fails - 1;
-            if self.budget.is_spent() && placed < next {
-                is_exact = false;
-                if !is_bound_new {
-                    next = (placed + fails) / 2;
+            if let Some((rank, _)) = &best {
+                let is_short = self.effort.atomic && candidate.least.unplaced > 0;
+                if is_short || *rank <= candidate.least {
+                    break;
+                }
+                if self.budget.is_spent() {
+                    is_exact = false;
+                    break;
                 }
             }
-        }
-        let mut replicas: Vec<PlacedReplica> = best.into_iter().map(Assigned::placed).collect();
-        replicas.sort_by_key(|replica| (replica.role, replica.host));
-        (replicas, is_exact)
-    }
-
-    /// The best places of `new` replicas. `known` are the cells of the attempt before, if the cells stay the same.
-    fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
-        let all: u32 = self.missing.iter().sum();
-        let bounds = self.compared.hosts.bounds(self.compared.placed + new);
-        let cost_before = self.compared.hosts.cost_before(&bounds);
-        let items = HostItems { placing: self, bounds };
-        let wanted = Wanted {
-            missing: self.missing,
-            new,
-            cost_before,
-            budget: self.budget,
-            has_fallback: false,
-        };
-        let cells = match known.take() {
-            Some(cells) => cells,
-            None if wanted.is_of_one_role() => self.cells(&items, new),
-            None => priced_cells(&items, self.compared, wanted),
-        };
-        if self.budget.has_ended() {
-            return Outcome::of_ceiling(0);
-        }
-        let placeable = ceiling(self.compared, &cells.direct(self.compared, new), new);
-        let mut outcome = if placeable < new {
-            Outcome::of_ceiling(placeable)
-        } else {
-            let growth = (new == all).then(|| self.growth(&cells, &items.bounds)).flatten();
-            search(&items, self.compared, &cells, wanted, growth.as_ref())
-        };
-        outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
-        if wanted.is_of_one_role() && !self.compared.hosts.depend_on_total() {
-            *known = Some(cells);
-        }
-        outcome
-    }
-
-    /// The places and rules of one replica more. `None` if no dimension admits one more, or if hosts take replicas of
-    /// several roles: whether one more fits beside them is not known.
-    fn growth(&self, cells: &Cells, bounds: &CountBounds) -> Option<Growth> {
-        let next = self.next.as_ref()?;
-        let more = self.missing.iter().sum::<u32>() + 1;
-        let one_more: Vec<u32> = self.missing.iter().map(|&missing| missing + missing.min(1)).collect();
-        let items = HostItems {
-            placing: self,
-            bounds: next.hosts.bounds(next.placed + more),
-        };
-        let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
-        let mut free = if takes_one {
-            cells.free.clone()
-        } else if self.missing.iter().filter(|missing| **missing > 0).count() > 1 {
-            return None;
-        } else {
-            let no_prices = vec![Cost::ZERO; self.missing.len()];
-            let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
-            CellPlaces::of(&items, next, &costs).counts
-        };
-        let needed = self.eligible.needed_for_one_more(next);
-        if !needed.is_empty() {
-            for (cell, free) in (0..).zip(&mut free) {
-                let is_for_one = lacks_domain(&needed, |at| cells.index.leaf(cell, at));
-                *free *= u32::from(!is_for_one);
+            self.budget.count(self.cluster.hosts.into());
+            let chosen = ChosenDomain {
+                rule,
+                level: within.level,
+                domain: candidate.domain,
+            };
+            let (placed, rank) = match within.level {
+                Level::Hard => {
+                    let inside = self
+                        .eligible
+                        .inside(self.cluster, candidate.domain, &self.effort.interrupt);
+                    self.place_in(&inside, Some(chosen))
+                }
+                Level::Soft | Level::Prefer => self.place_in(self.eligible, Some(chosen)),
+            };
+            is_exact &= placed.is_exact;
+            if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+                best = Some((rank, placed));
             }
         }
-        let direct = (0..next.dimensions.len()).map(|at| {
-            let places = (0..).zip(&free);
-            let places = places.map(|(cell, number)| (cells.index.leaf(cell, at), *number));
-            sum_by_domain(next.dimensions[at].tree.len(), places, more)
-        });
-        let is_possible = ceiling(next, &direct.collect::<Vec<_>>(), more) >= more;
-        is_possible.then(|| Growth::new(next.clone(), (Arc::clone(&cells.index), free), needed, Cost::before_rank))
+        let is_single = self.workload.wanted.iter().sum::<u32>() <= 1;
+        let best = best.filter(|(rank, _)| !is_single || rank.unplaced == 0);
+        let placed = best.map_or_else(|| self.place_in(self.eligible, None).0, |(_, placed)| placed);
+        Placed {
+            is_exact: is_exact && placed.is_exact,
+            ..placed
+        }
     }
 
-    /// The cells that `new` replicas of one role need.
-    fn cells(&self, items: &HostItems<H>, new: u32) -> Cells {
-        let no_prices = vec![Cost::ZERO; self.missing.len()];
-        let costs = SlotCosts::new(items, self.missing, &no_prices, self.budget);
-        let places = CellPlaces::of(items, self.compared, &costs);
-        if self.budget.has_ended() {
-            return Cells::of(items, &places, &[], &costs);
+    /// Places the missing replicas on eligible hosts. `chosen` is the domain of the rule `within`.
+    fn place_in(&self, eligible: &Eligible, chosen: Option<ChosenDomain>) -> (Placed, PlacementRank) {
+        let (cluster, workload, budget) = (self.cluster, self.workload, self.budget);
+        let rules = axis_rules(workload, &eligible.trees, eligible.count);
+        let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
+        budget.count_list(sizes.sum());
+        let one_a_host = !has_host_rule(workload.rules);
+        let Eligible { trees, any, .. } = eligible;
+        let compared = Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true));
+        let next = rules_of_next(workload, eligible).map(|rules| {
+            let Eligible { trees, any, .. } = eligible.for_one_more();
+            Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true))
+        });
+        let mut placed = vec![0; cluster.hosts as usize];
+        for (_, host) in workload.standing().hosts() {
+            placed[host as usize] += 1;
         }
-        let kept = prune(&places, self.compared, new, &costs);
-        Cells::of(items, &places, &kept, &costs)
+        let hard = chosen.filter(|chosen| chosen.level == Level::Hard);
+        let placing = Placing {
+            cluster,
+            hosts: self.hosts,
+            eligible,
+            affinity: self.affinity(chosen),
+            outside: hard.map(|chosen| (chosen.rule, self.eligible)),
+            compared: &compared,
+            next,
+            placed,
+            missing: self.missing,
+            seed: self.effort.seed,
+            budget,
+        };
+        budget.count_list(cluster.hosts.into());
+        let best = placing.best(self.effort.atomic);
+        let mut unplaced = self.missing.to_vec();
+        for replica in &best.replicas {
+            unplaced[replica.role] -= 1;
+        }
+        let number = unplaced.iter().sum::<u32>();
+        let has_reasons = number > 0 && !budget.has_ended();
+        let mut refusal = has_reasons.then(|| refusal(&placing, &rules));
+        let not_admitted = match &mut refusal {
+            Some(refusal) => {
+                refusal.within = hard.map(|hard| self.limit(hard, refusal.admitted));
+                if self.effort.atomic {
+                    refusal.missing - refusal.admitted
+                } else {
+                    0
+                }
+            }
+            None => 0,
+        };
+        let rank = PlacementRank::new((number, not_admitted), best.cost + self.paid(chosen), best.is_stuck);
+        let placed = Placed {
+            replicas: best.replicas,
+            unplaced,
+            is_exact: best.is_exact,
+            refusal,
+        };
+        (placed, rank)
+    }
+
+    /// The effects of the rules about other workloads on each host, and the cost of hosts outside of a domain.
+    fn affinity(&self, chosen: Option<ChosenDomain>) -> Vec<AffinityEffect> {
+        let (cluster, budget) = (self.cluster, self.budget);
+        let mut effects = AffinityRules::of(cluster, self.workload.rules, budget).effects(budget);
+        let Some(chosen) = chosen.filter(|chosen| chosen.level != Level::Hard) else {
+            return effects;
+        };
+        if effects.is_empty() {
+            effects = vec![AffinityEffect::default(); cluster.hosts as usize];
+        }
+        for (host, effect) in (0..).zip(&mut effects) {
+            if !chosen.domain.has(cluster, host) {
+                effect.cost += Cost::of_level(chosen.level);
+            }
+        }
+        effects
+    }
+
+    /// The cost of the placed replicas outside of a domain.
+    fn paid(&self, chosen: Option<ChosenDomain>) -> Cost {
+        let paid = chosen.filter(|chosen| chosen.level != Level::Hard).map(|chosen| {
+            let outside = chosen.domain.outside(self.cluster, self.workload.standing());
+            Cost::of_level(chosen.level) * outside.len() as u32
+        });
+        paid.unwrap_or_default()
+    }
+
+    /// What the domain of a hard rule `within` admits.
+    fn limit(&self, ChosenDomain { rule, domain, .. }: ChosenDomain, admitted: u32) -> WithinLimit {
+        let outside = domain.outside(self.cluster, self.workload.standing());
+        WithinLimit {
+            rule,
+            axis: domain.axis,
+            domain: domain.domain,
+            taken: (self.workload.placed.len() - outside.len()) as u32,
+            admitted,
+        }
     }
 }

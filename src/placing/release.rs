@@ -15,10 +15,11 @@ use super::live_tree::LiveTree;
 use super::place::Effort;
 use super::rules::affinity::AffinityRules;
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule, rules_of_next};
-use super::rules::{Axis, Level};
+use super::rules::{Axis, Level, within_rule};
 use super::search::growth::Growth;
 use super::search::role_prices::priced_cells;
 use super::search::{Wanted, search};
+use super::within::{AxisDomain, best_to_keep};
 use crate::interrupt::Interrupt;
 
 /// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
@@ -61,12 +62,22 @@ pub fn release(
         for (keep, surplus) in keep.iter_mut().zip(&surplus) {
             *keep = keep.saturating_sub(*surplus);
         }
+        let domain = within_rule(workload.rules).and_then(|(_, within)| {
+            let placed: Vec<PlacedReplica> = candidates.iter().map(|(_, replica)| *replica).collect();
+            let placed = [placed.as_slice(), &staying].concat();
+            let domain = best_to_keep(cluster, within.axis, &placed, workload.wanted)?;
+            Some((within.level, domain))
+        });
+        let inside = domain.filter(|(level, _)| *level == Level::Hard);
+        let inside = inside.map(|(_, domain)| eligible.inside(cluster, domain, interrupt));
+        let all = (cluster, eligible);
+        let eligible = inside.as_ref().unwrap_or(eligible);
         let rules = axis_rules(workload, &eligible.trees, eligible.count);
         let falling = Falling {
             cluster,
             eligible,
             workload,
-            costs: costs((cluster, eligible), &rules, workload, (replicas, &candidates), &budget),
+            costs: costs(all, (&rules, domain), workload, (replicas, &candidates), &budget),
             replicas: candidates,
             rules,
             budget: &budget,
@@ -220,10 +231,10 @@ impl Falling<'_> {
     }
 }
 
-/// The cost of keeping each of the falling replicas.
+/// The cost of keeping each of the falling replicas. `domain` is the domain of a rule `within`.
 fn costs(
     (cluster, eligible): (&Cluster, &Eligible),
-    rules: &[AxisRule],
+    (rules, domain): (&[AxisRule], Option<(Level, AxisDomain)>),
     workload: &Workload,
     (replicas, falling): (&[Replica], &[(usize, PlacedReplica)]),
     budget: &Budget,
@@ -236,10 +247,17 @@ fn costs(
         let before = on_host.entry(host).or_default();
         *before += 1;
         let effect = affinity.effect(host);
-        let is_fit = eligible.is_eligible(host, role) && effect.excluding.is_none() && *before <= cap;
+        let outside = domain
+            .filter(|(_, domain)| !domain.has(cluster, host))
+            .map(|(level, _)| level);
+        let is_fit = eligible.is_eligible(host, role)
+            && effect.excluding.is_none()
+            && *before <= cap
+            && outside != Some(Level::Hard);
+        let within = outside.filter(|level| *level != Level::Hard).map(Cost::of_level);
         let unfit = if is_fit { Cost::ZERO } else { Cost::UNFIT };
         let lost = if replicas[at].lost { Cost::LOST } else { Cost::ZERO };
-        Cost::of_index(at) + effect.cost + unfit + lost
+        Cost::of_index(at) + effect.cost + within.unwrap_or_default() + unfit + lost
     });
     costs.collect()
 }

@@ -1,4 +1,5 @@
-//! The rules of a workload: spread among its own replicas, affinity and anti-affinity to other workloads.
+//! The rules of a workload: spread among its own replicas, one domain for all of its replicas,
+//! affinity and anti-affinity to other workloads.
 
 pub mod affinity;
 pub mod modes;
@@ -10,6 +11,7 @@ use super::domain_tree::DomainId;
 pub enum Rule {
     Spread(Spread),
     Affinity(Affinity),
+    Within(Within),
 }
 
 /// How a rule binds.
@@ -68,6 +70,15 @@ pub struct Affinity {
     pub members: Members,
 }
 
+/// Keeps all replicas of the workload in one domain of a dimension. A workload has at most one such rule.
+///
+/// A hard rule makes the hosts of all other domains ineligible. With [`Axis::Host`] a host takes several replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Within {
+    pub level: Level,
+    pub axis: Axis,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AffinityKind {
     /// Only in members. Without members there is no place.
@@ -87,6 +98,19 @@ pub enum Members {
 pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
     rules.iter().enumerate().filter_map(|(at, rule)| match rule {
         Rule::Spread(spread) => Some((at, spread)),
-        Rule::Affinity(_) => None,
+        Rule::Affinity(_) | Rule::Within(_) => None,
     })
+}
+
+/// The rule `within` with its index. A workload has at most one.
+pub fn within_rule(rules: &[Rule]) -> Option<(usize, &Within)> {
+    rules.iter().enumerate().find_map(|(at, rule)| match rule {
+        Rule::Within(within) => Some((at, within)),
+        Rule::Spread(_) | Rule::Affinity(_) => None,
+    })
+}
+
+/// The rule `within` with its index, if the rule is hard.
+pub fn hard_within_rule(rules: &[Rule]) -> Option<(usize, &Within)> {
+    within_rule(rules).filter(|(_, within)| within.level == Level::Hard)
 }

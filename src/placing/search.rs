@@ -37,6 +37,8 @@ pub struct Outcome {
     pub most: u32,
     /// Whether a single flow gave the answer.
     pub is_one_flow: bool,
+    /// Whether no replica more has a place beside the placement. Always false if room to grow was not asked.
+    pub is_stuck: bool,
 }
 
 impl Outcome {
@@ -47,6 +49,7 @@ impl Outcome {
             is_exact: true,
             most,
             is_one_flow: true,
+            is_stuck: false,
         }
     }
 }
@@ -91,18 +94,22 @@ pub fn search(
         growth: None,
     };
     let (mut parts, most) = search.run(wanted.has_fallback);
+    let mut is_stuck = false;
     if let Some(growth) = growth
         && let Some(found) = &search.best
         && !search.has_room(growth, &found.choice)
         && !is(Mutant::NoLookAhead)
     {
-        parts += search.look_for_room(growth);
+        let (more, has_room) = search.look_for_room(growth);
+        parts += more;
+        is_stuck = !has_room;
     }
     Outcome {
         best: search.best.map(|best| (best.cost, best.replicas)),
         is_exact: search.is_exact,
         most,
         is_one_flow: parts == 1,
+        is_stuck,
     }
 }
 
@@ -150,9 +157,11 @@ impl<'a, I: Items> Search<'a, I> {
     }
 
     /// Replaces the best placement by the best placement with room for one replica more, if there is one that is as
-    /// good in all that comes before. Returns the number of parts that were solved.
-    fn look_for_room(&mut self, growth: &'a Growth) -> u32 {
-        let Some(without_room) = self.best.take() else { return 0 };
+    /// good in all that comes before. Returns the number of parts that were solved, and whether there is one.
+    fn look_for_room(&mut self, growth: &'a Growth) -> (u32, bool) {
+        let Some(without_room) = self.best.take() else {
+            return (0, false);
+        };
         self.growth = Some((growth, without_room.cost));
         let empty: Vec<(u32, Range)> = growth.empty(self.relaxation.cells).collect();
         let cells = growth.cells().take_while(|_| !self.wanted.budget.count_list(1));
@@ -168,8 +177,9 @@ impl<'a, I: Items> Search<'a, I> {
             })
             .collect();
         let (parts, _) = self.run(true);
+        let has_room = self.best.is_some();
         self.best = self.best.take().or(Some(without_room));
-        parts
+        (parts, has_room)
     }
 
     /// Whether one replica more has a place beside a choice.

@@ -11,4 +11,5 @@ mod placed_figures;
 mod properties;
 mod random_cases;
 mod safety;
+mod within;
 mod worlds;

@@ -63,6 +63,7 @@ rules! {
     "spread": Spread,
     "together": Together,
     "apart": Apart,
+    "within": Within,
     "one_a_host": OneAHost,
     "where": Condition,
     "state": State,
@@ -88,8 +89,8 @@ struct ListParameters {
     workload: Option<Uuid>,
     /// Only violations by replicas on this host, or with allocations of this provider.
     provider: Option<Uuid>,
-    /// Only violations of rules of this kind: `spread`, `together` or `apart`; or of a condition that holds without a
-    /// rule: `one_a_host`, `capacity` (more is used than a limit), and the conditions of a role on hosts.
+    /// Only violations of rules of this kind: `spread`, `within`, `together` or `apart`; or of a condition that holds
+    /// without a rule: `one_a_host`, `capacity` (more is used than a limit), and the conditions of a role on hosts.
     rule: Option<Name<ViolationKind>>,
     /// Only violations with this code, as the answer has the code. A request has `rule` or `code`.
     code: Option<Name<Code>>,

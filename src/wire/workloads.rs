@@ -297,11 +297,17 @@ fn check_rules(uuid: &str, spec: &Spec) -> Result<()> {
     }
     let is_contradiction = |rule: &SpecRule| match rule {
         SpecRule::Spread(spread) => spread.strict && spread.level != Level::Hard,
-        SpecRule::Affinity(_) => false,
+        SpecRule::Affinity(_) | SpecRule::Within(_) => false,
     };
     if let Some(at) = spec.rules.iter().flatten().position(is_contradiction) {
         return bad_request(format!(
             "rules[{at}].strict: only a rule of level 'hard' refuses what is not safe."
+        ));
+    }
+    let within = |(_, rule): &(usize, &SpecRule)| matches!(rule, SpecRule::Within(_));
+    if let Some((at, _)) = spec.rules.iter().flatten().enumerate().filter(within).nth(1) {
+        return bad_request(format!(
+            "rules[{at}].rule: a second rule 'within'. A workload has at most one; name the smallest domain."
         ));
     }
     let dimensions = spec.dimensions().len();

@@ -44,6 +44,7 @@ fn write_violations(page: &mut MetricsPage, figures: &Figures) {
 
 /// Whether a rule of this level exists: only rules in workloads and normal limits have levels below `hard`.
 fn may_be_broken(code: ReasonCode, level: Level) -> bool {
-    let is_of_rule = matches!(code, ReasonCode::Spread | ReasonCode::Together | ReasonCode::Apart);
-    level == Level::Hard || is_of_rule || code == ReasonCode::NoRoom && level == Level::Soft
+    use ReasonCode::{Apart, NoRoom, Spread, Together, Within};
+    let is_of_rule = matches!(code, Spread | Together | Apart | Within);
+    level == Level::Hard || is_of_rule || code == NoRoom && level == Level::Soft
 }

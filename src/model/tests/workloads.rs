@@ -29,6 +29,7 @@ mod several_hosts;
 mod statistics;
 mod unfit;
 mod violations;
+mod within;
 
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@ use crate::model::workloads::Replica;
 use crate::mutants::{Mutant, is};
 use crate::placing::{
     self, Affinity, AffinityKind, Axis, DomainId, DomainTree, FurtherHost, Level, Members, Mode, PlacedReplica, Rule,
-    Spread,
+    Spread, Within,
 };
 use crate::search::{ProviderState, Slot, Snapshot};
 
@@ -36,6 +36,11 @@ pub fn rules(snapshot: &Snapshot, list: &HostList, spec: &Spec, others: &HashMap
             kind: affinity.kind,
             members: members(snapshot, list, affinity, others.get(&affinity.workload)),
         }),
+        SpecRule::Within(within) => Rule::Within(Within {
+            level: within.level,
+            // A plan looks up all dimensions of the spec.
+            axis: axis(list, &within.dimension).unwrap_or(Axis::Host),
+        }),
     };
     rules.iter().map(rule).collect()
 }
@@ -56,6 +61,7 @@ pub fn check_dimensions(snapshot: &Snapshot, spec: &Spec) -> Result<()> {
         let (member, names) = match rule {
             SpecRule::Spread(spread) => ("dimensions", spread.dimensions.as_slice()),
             SpecRule::Affinity(affinity) => ("dimension", std::slice::from_ref(&affinity.dimension)),
+            SpecRule::Within(within) => ("dimension", std::slice::from_ref(&within.dimension)),
         };
         let Some(name) = names.iter().find(|name| !exists(name)) else {
             continue;

@@ -9,7 +9,7 @@ use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::claims;
-use crate::placing::{Affinity, AffinityKind, DomainLimit, Eligible, Refusal, Removed, Rule, Swap};
+use crate::placing::{Affinity, AffinityKind, Axis, DomainLimit, Eligible, Refusal, Removed, Rule, Swap, WithinLimit};
 use crate::search::{self, Request, SearchSettings, Slot, Snapshot};
 
 /// The reasons, in this order: the missing place; a move that would help; roles that only sharing providers serve; the
@@ -33,6 +33,9 @@ pub fn reasons(
             let reason = without_host(snapshot, role, settings)?;
             reason.into_iter().for_each(|reason| reasons.add_detail(reason));
         }
+    }
+    if let Some(within) = &refusal.within {
+        reasons.add_detail(one_domain(snapshot, list, within, refusal.missing));
     }
     for (removed, count) in &refusal.removed {
         let end = if *count == 1 {
@@ -157,8 +160,9 @@ fn first(refusal: &Refusal) -> Reason {
         admitted,
         ..
     } = refusal;
+    let one_domain = if refusal.within.is_some() { " in one domain" } else { "" };
     let what = if admitted < missing {
-        format!("no more than {admitted} of them have a place")
+        format!("no more than {admitted} of them have a place{one_domain}")
     } else {
         "the rules together admit no placement".to_owned()
     };
@@ -189,6 +193,45 @@ fn helpful(snapshot: &Snapshot, list: &HostList, swap: Swap) -> Reason {
     }
 }
 
+/// The domain that a rule `within` keeps all replicas in, and how many more replicas the domain takes.
+fn one_domain(snapshot: &Snapshot, list: &HostList, within: &WithinLimit, missing: u32) -> Reason {
+    let WithinLimit {
+        rule,
+        axis,
+        domain,
+        taken,
+        admitted,
+    } = *within;
+    let host = list.slots.get(domain.0 as usize).filter(|_| axis == Axis::Host);
+    let (path, place) = match (axis, host) {
+        (Axis::Domain(at), _) => {
+            let path = list.named_path(at, domain);
+            (Some(path.clone()), path)
+        }
+        (Axis::Host, host) => (
+            None,
+            host.map_or_else(String::new, |host| snapshot.name(*host).to_owned()),
+        ),
+    };
+    let which = if taken > 0 {
+        format!("{taken} replicas are in {place}, and all others have to be there, too")
+    } else {
+        format!("All replicas have to be in one domain, and {place} takes the most")
+    };
+    Reason {
+        rule: Some(rule),
+        resource_provider: host.map(|host| snapshot.uuid(*host).to_owned()),
+        provider_name: host.map(|host| snapshot.name(*host).into()),
+        domain: path,
+        requested: Some(missing.into()),
+        free: Some(admitted.into()),
+        ..Reason::new(
+            ReasonCode::Within,
+            format!("{which}: {admitted} of {missing} missing replicas."),
+        )
+    }
+}
+
 /// The reason for removed hosts, with a text that ends with `end`. A rule outside of `rules` is another workload's.
 fn condition(list: &HostList, removed: Removed, rules: &[Rule], end: &str) -> Reason {
     let without_domain;
@@ -202,6 +245,7 @@ fn condition(list: &HostList, removed: Removed, rules: &[Rule], end: &str) -> Re
             without_domain = format!("Without a domain in {}", list.names[dimension]);
             (ReasonCode::Domain, without_domain.as_str(), None)
         }
+        Removed::Outside(rule) => (ReasonCode::Within, "Outside of the domain for all replicas", Some(rule)),
         Removed::Affinity(rule) => {
             let (code, what) = match rules.get(rule) {
                 None => (

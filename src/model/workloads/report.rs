@@ -354,6 +354,7 @@ impl Reported<'_> {
         match &self.rules[rule] {
             Rule::Spread(spread) => spread.level,
             Rule::Affinity(affinity) => affinity.level,
+            Rule::Within(within) => within.level,
         }
     }
 
@@ -412,6 +413,7 @@ impl Reported<'_> {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {
                     Rule::Spread(_) => ReasonCode::Spread,
+                    Rule::Within(_) => ReasonCode::Within,
                     Rule::Affinity(affinity) if affinity.kind == AffinityKind::Affinity => ReasonCode::Together,
                     Rule::Affinity(_) => ReasonCode::Apart,
                 };
@@ -431,6 +433,7 @@ impl Reported<'_> {
                 "{place} holds {} replicas and may hold {}: {ids}.",
                 found.count, found.limit
             ),
+            ReasonCode::Within => format!("Outside of {place}, which holds {} replicas: {ids}.", found.count),
             ReasonCode::Together if rule.is_some_and(|rule| self.names_missing(rule)) => {
                 format!("The other workload does not exist, so there is no host to stay together: {ids}.")
             }

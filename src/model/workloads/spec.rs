@@ -45,6 +45,7 @@ pub struct Role {
 pub enum SpecRule {
     Spread(SpreadRule),
     Affinity(AffinityRule),
+    Within(WithinRule),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,14 @@ pub struct AffinityRule {
     /// The uuid of the other workload.
     pub workload: String,
     /// [`HOST`] or the name of a dimension: same host, or same domain.
+    pub dimension: String,
+}
+
+/// A rule that keeps all replicas of the workload in one domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithinRule {
+    pub level: Level,
+    /// [`HOST`] or the name of a dimension.
     pub dimension: String,
 }
 
@@ -89,18 +98,19 @@ impl Spec {
         let rules = self.rules.iter().flatten();
         let others = rules.filter_map(|rule| match rule {
             SpecRule::Affinity(affinity) => Some(affinity.workload.clone()),
-            SpecRule::Spread(_) => None,
+            SpecRule::Spread(_) | SpecRule::Within(_) => None,
         });
         others.collect()
     }
 
-    /// The dimensions of the rules `spread`; `HOST` may be in the list.
-    pub fn spread_dimensions(&self) -> Vec<&str> {
+    /// The dimensions of the rules about the workload's own replicas, `spread` and `within`; `HOST` may be in the list.
+    pub fn own_dimensions(&self) -> Vec<&str> {
         let Some(rules) = &self.rules else {
             return DEFAULT_DIMENSIONS.to_vec();
         };
         let names = rules.iter().flat_map(|rule| match rule {
             SpecRule::Spread(spread) => spread.dimensions.as_slice(),
+            SpecRule::Within(within) => std::slice::from_ref(&within.dimension),
             SpecRule::Affinity(_) => &[],
         });
         names.map(String::as_str).collect()
@@ -110,9 +120,9 @@ impl Spec {
     pub fn dimensions(&self) -> Vec<&str> {
         let affinity = self.rules.iter().flatten().filter_map(|rule| match rule {
             SpecRule::Affinity(affinity) => Some(affinity.dimension.as_str()),
-            SpecRule::Spread(_) => None,
+            SpecRule::Spread(_) | SpecRule::Within(_) => None,
         });
-        let names = self.spread_dimensions().into_iter().chain(affinity);
+        let names = self.own_dimensions().into_iter().chain(affinity);
         let names: BTreeSet<&str> = names.filter(|name| *name != HOST).collect();
         names.into_iter().collect()
     }

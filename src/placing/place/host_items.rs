@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::placing::budget::Budget;
 use crate::placing::cells::index::CellIndex;
 use crate::placing::cells::items::Items;
-use crate::placing::cluster::{Cluster, Hosts};
+use crate::placing::cluster::{Cluster, Hosts, Offer};
 use crate::placing::compared::{Compared, CountBounds};
 use crate::placing::cost::Cost;
 use crate::placing::eligible::Eligible;
@@ -16,7 +16,9 @@ pub struct Placing<'a, H> {
     pub cluster: &'a Cluster,
     pub hosts: &'a H,
     pub eligible: &'a Eligible,
-    /// By host; empty without affinity rules.
+    /// The index of a hard rule `within`, and the hosts that are eligible apart from the rule.
+    pub outside: Option<(usize, &'a Eligible)>,
+    /// By host; empty without affinity rules and without a soft rule `within`.
     pub affinity: Vec<AffinityEffect>,
     pub compared: &'a Compared,
     /// The demands of the rules for one replica more, if a hard spread rule holds.
@@ -57,8 +59,7 @@ impl<H: Hosts> Items for HostItems<'_, H> {
             return None;
         }
         let offer = self.placing.hosts.offer(host, role, already)?;
-        let hash = mixed(self.placing.seed.wrapping_add(u64::from(host)));
-        Some(Cost::of_replica(offer.over, offer.score, hash) + self.placing.affinity(host).cost)
+        Some(cost_of_offer(offer, host, self.placing.seed) + self.placing.affinity(host).cost)
     }
 
     fn most(&self, host: u32) -> u32 {
@@ -77,6 +78,12 @@ impl<H: Hosts> Items for HostItems<'_, H> {
     fn fits(&self, host: u32, counts: &[u32]) -> bool {
         self.placing.hosts.fits(host, counts)
     }
+}
+
+/// The cost of an offer of a host, without the rules.
+pub fn cost_of_offer(offer: Offer, host: u32, seed: u64) -> Cost {
+    let hash = mixed(seed.wrapping_add(u64::from(host)));
+    Cost::of_replica(offer.over, offer.score, hash)
 }
 
 /// A number whose bits depend on all bits of the argument (splitmix64).

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::domains::room;
 use super::host_items::Placing;
 use crate::placing::cluster::Hosts;
 use crate::placing::compared::{Compared, ComparedDimension, CountBounds};
 use crate::placing::domain_tree::DomainId;
+use crate::placing::eligible::Eligible;
 use crate::placing::rules::modes::AxisRule;
 use crate::placing::rules::{Axis, Level, Mode};
 
@@ -25,6 +27,8 @@ pub struct Refusal {
     pub left: u32,
     /// For each hard `Spread` rule the domains of the first level with several domains: limits and replicas.
     pub limits: Vec<DomainLimit>,
+    /// If a hard `Within` rule keeps all replicas in one domain. Everything else is then about this domain.
+    pub within: Option<WithinLimit>,
     /// The number of missing replicas.
     pub missing: u32,
     /// The most replicas that the strictest hard rule admits, with the room of the hosts. If `admitted` is not less
@@ -39,6 +43,8 @@ pub enum Removed {
     NotEligible,
     /// By the index of a dimension: a hard `Spread` rule needs a domain, and the host has none.
     NoDomain(usize),
+    /// By the index of a hard `Within` rule: the host is outside of the domain for all replicas.
+    Outside(usize),
     /// By the index of a hard `Affinity` rule.
     Affinity(usize),
     /// The host holds as many replicas of the workload as the rules on hosts admit.
@@ -67,6 +73,19 @@ impl DomainLimit {
     pub fn free(&self) -> u32 {
         self.limit.saturating_sub(self.taken).min(self.room)
     }
+}
+
+/// The domain of a hard `Within` rule in a refusal: no domain admits more new replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WithinLimit {
+    /// The index of the rule.
+    pub rule: usize,
+    pub axis: Axis,
+    pub domain: DomainId,
+    /// Placed replicas in the domain.
+    pub taken: u32,
+    /// The most new replicas in the domain.
+    pub admitted: u32,
 }
 
 /// Why the missing replicas have no place together. Means nothing if the answer is not wanted any more.
@@ -129,6 +148,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
             .into_iter()
             .flat_map(|limited| limited.domains.into_values())
             .collect(),
+        within: None,
         missing,
     }
 }
@@ -141,7 +161,13 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &CountBounds, host: u32) 
     if eligible.peek().is_none() {
         let mut lacking =
             missing_roles(placing).filter_map(|role| placing.eligible.lacking_dimension(placing.cluster, host, role));
-        return Err(lacking.next().map_or(Removed::NotEligible, Removed::NoDomain));
+        let is_outside = |(rule, all): (usize, &Eligible)| {
+            let is_eligible = missing_roles(placing).any(|role| all.is_eligible(host, role));
+            is_eligible.then_some(Removed::Outside(rule))
+        };
+        let outside = placing.outside.and_then(is_outside);
+        let removed = lacking.next().map(Removed::NoDomain).or(outside);
+        return Err(removed.unwrap_or(Removed::NotEligible));
     }
     if let Some(rule) = placing.affinity(host).excluding {
         return Err(Removed::Affinity(rule));
@@ -150,7 +176,10 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &CountBounds, host: u32) 
     if more == 0 {
         return Err(Removed::Taken);
     }
-    let offers = eligible.map(|role| places(placing, host, role, placing.missing[role].min(more)));
+    let offers = eligible.map(|role| {
+        let most = placing.missing[role].min(more);
+        room(placing.hosts, (host, role), most, placing.budget)
+    });
     match offers.sum::<u32>().min(more) {
         0 => Err(Removed::NoRoom),
         room => Ok(room),
@@ -159,20 +188,6 @@ fn free_places<H: Hosts>(placing: &Placing<H>, bounds: &CountBounds, host: u32) 
 
 fn missing_roles<H: Hosts>(placing: &Placing<H>) -> impl Iterator<Item = usize> {
     (0..placing.missing.len()).filter(|&role| placing.missing[role] > 0)
-}
-
-/// The room of a host in replicas of a role, `most` at most. Found by bisection.
-fn places<H: Hosts>(placing: &Placing<H>, host: u32, role: usize, most: u32) -> u32 {
-    let (mut room, mut none) = (0, most + 1);
-    while room + 1 < none {
-        let middle = room + (none - room) / 2;
-        placing.budget.count(1);
-        match placing.hosts.offer(host, role, middle - 1) {
-            Some(_) => room = middle,
-            None => none = middle,
-        }
-    }
-    room
 }
 
 /// The most replicas in a domain of the limited level that receives a replica. `None` if the rule limits no domain.

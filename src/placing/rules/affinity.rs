@@ -41,7 +41,7 @@ impl<'a> AffinityRules<'a> {
     pub fn of(cluster: &'a Cluster, rules: &'a [Rule], budget: &Budget) -> AffinityRules<'a> {
         let affinity = rules.iter().enumerate().filter_map(|(index, rule)| match rule {
             Rule::Affinity(affinity) => Some((index, affinity)),
-            Rule::Spread(_) => None,
+            Rule::Spread(_) | Rule::Within(_) => None,
         });
         let affinity = affinity.map_while(|(index, affinity)| {
             let marks = Marks::of(cluster, &affinity.members, budget)?;

@@ -1,7 +1,7 @@
 //! Resolves spread rules: the mode and the limit of each `Spread` rule in each of its dimensions, for n replicas on the
 //! eligible hosts.
 
-use super::{Axis, Level, Mode, Rule, Spread, spreads};
+use super::{Axis, Level, Mode, Rule, Spread, spreads, within_rule};
 use crate::placing::cluster::Workload;
 use crate::placing::eligible::Eligible;
 use crate::placing::live_tree::LiveTree;
@@ -93,7 +93,8 @@ pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<Axi
 
 /// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.
 pub fn has_host_rule(rules: &[Rule]) -> bool {
-    spreads(rules).any(|(_, spread)| spread.axes.contains(&Axis::Host))
+    let is_in_one = matches!(within_rule(rules), Some((_, within)) if within.axis == Axis::Host);
+    is_in_one || spreads(rules).any(|(_, spread)| spread.axes.contains(&Axis::Host))
 }
 
 fn resolved(spread: &Spread, n: u32, eligible: u32, domains: impl Fn(Axis) -> u32) -> Mode {

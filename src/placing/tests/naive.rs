@@ -115,7 +115,8 @@ fn n(workload: &Workload) -> u32 {
 }
 
 fn names_host(rule: &Rule) -> bool {
-    matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host))
+    let names = matches!(rule, Rule::Spread(spread) if spread.axes.contains(&Axis::Host));
+    names || matches!(rule, Rule::Within(within) if within.axis == Axis::Host)
 }
 
 fn square(count: u32) -> u64 {
@@ -256,6 +257,8 @@ impl Question<'_> {
                 let mut hosts = new.into_iter().flatten();
                 hosts.all(|host| !self.affinity_is_broken(affinity, host))
             }
+            // `super::within` asks about each domain by itself.
+            Rule::Within(_) => true,
         }
     }
 
@@ -281,6 +284,7 @@ impl Question<'_> {
         });
         let is_hard = |rule: &&Rule| match rule {
             Rule::Spread(Spread { level, .. }) | Rule::Affinity(Affinity { level, .. }) => *level == Level::Hard,
+            Rule::Within(_) => false,
         };
         fits && self
             .workload
@@ -314,6 +318,7 @@ impl Question<'_> {
                         .filter(|replica| self.affinity_is_broken(affinity, replica.host));
                     (affinity.level, broken.count() as i64)
                 }
+                Rule::Within(_) => continue,
             };
             match level {
                 Level::Hard => {}

@@ -131,7 +131,7 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     }
     let modes = case.rules.iter().enumerate().filter_map(|(at, rule)| match rule {
         Rule::Spread(spread) => Some((at, question.mode(spread))),
-        Rule::Affinity(_) => None,
+        Rule::Affinity(_) | Rule::Within(_) => None,
     });
     for (at, mode) in modes {
         prop_assert!(

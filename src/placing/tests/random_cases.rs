@@ -47,6 +47,7 @@ impl Case {
         let missing = self.missing();
         let is_about_hosts = |rule: &&Rule| match rule {
             Rule::Affinity(_) => true,
+            Rule::Within(within) => within.axis == Axis::Host,
             Rule::Spread(spread) => spread.axes.contains(&Axis::Host),
         };
         let about_hosts = self
@@ -59,7 +60,7 @@ impl Case {
                     level: Level::Soft,
                     ..spread
                 }),
-                affinity => affinity,
+                other => other,
             });
         let about_hosts: Vec<Rule> = about_hosts.collect();
         let alone = Workload {

@@ -394,7 +394,11 @@ fn found_p17_a13_without_a_quorum_adaptive_is_alike_safe_is_null_and_strict_refu
                 ..without(rules)
             };
             let judged = two_sites.judge_alive(&lost, &[false; 3]);
-            assert_eq!((judged.safety.is_safe, judged.violations), (None, Vec::new()), "{mode:?}");
+            assert_eq!(
+                (judged.safety.is_safe, judged.violations),
+                (None, Vec::new()),
+                "{mode:?}"
+            );
         }
     }
 }

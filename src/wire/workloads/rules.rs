@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use crate::model::workloads::{AffinityKind, AffinityRule, Level, Mode, SpecRule, SpreadRule};
+use crate::model::workloads::{AffinityKind, AffinityRule, Level, Mode, SpecRule, SpreadRule, WithinRule};
 use crate::wire::bad_request;
 use crate::wire::native::{Bounded, Name, Named, Text, Uuid};
 
@@ -17,7 +17,8 @@ const HOST: &str = "host";
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleBody {
-    /// `spread`: evenly over domains. `together` and `apart`: near to another workload, or far from it.
+    /// `spread`: evenly over domains. `within`: all replicas in one domain. `together` and `apart`: near to another
+    /// workload, or far from it.
     rule: Name<RuleKind>,
     /// `hard`: no new replica breaks the rule. `soft`: the rule is broken only if there is no place otherwise.
     /// `prefer`: the rule decides between equal places. The default is `hard`.
@@ -35,7 +36,8 @@ pub struct RuleBody {
     /// Of `together` and `apart`: the uuid of the other workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<Uuid>,
-    /// Of `together` and `apart`: the dimension of the domains. The default is `host`.
+    /// Of `within`, `together` and `apart`: the dimension of the domains. The default of `together` and `apart` is
+    /// `host`.
     #[serde(skip_serializing_if = "Option::is_none")]
     dimension: Option<Text<1, 255>>,
 }
@@ -45,11 +47,13 @@ pub struct RuleBody {
 enum RuleKind {
     Spread,
     Affinity(AffinityKind),
+    Within,
 }
 
 impl Named for RuleKind {
     const NAMES: &'static [(&'static str, RuleKind)] = &[
         ("spread", RuleKind::Spread),
+        ("within", RuleKind::Within),
         ("together", RuleKind::Affinity(AffinityKind::Affinity)),
         ("apart", RuleKind::Affinity(AffinityKind::AntiAffinity)),
     ];
@@ -78,6 +82,7 @@ impl RuleBody {
         match self.rule.0 {
             RuleKind::Spread => self.spread(path).map(SpecRule::Spread),
             RuleKind::Affinity(kind) => self.affinity(path, kind).map(SpecRule::Affinity),
+            RuleKind::Within => self.within(path).map(SpecRule::Within),
         }
     }
 
@@ -137,6 +142,23 @@ impl RuleBody {
             kind,
             workload: workload.0.clone(),
             dimension: dimension.to_owned(),
+        })
+    }
+
+    fn within(&self, path: &str) -> Result<WithinRule> {
+        let foreign = [
+            ("dimensions", self.dimensions.is_some()),
+            ("mode", self.mode.is_some()),
+            ("strict", self.strict.is_some()),
+            ("workload", self.workload.is_some()),
+        ];
+        self.check_foreign(path, &foreign)?;
+        let Some(dimension) = &self.dimension else {
+            return bad_request(format!("{path}.dimension is required, such as 'fault' or 'host'."));
+        };
+        Ok(WithinRule {
+            level: self.level(),
+            dimension: dimension.0.clone(),
         })
     }
 }

@@ -161,6 +161,15 @@ fn a_member_that_is_wrong_is_named() {
             r#", "rules": [{"rule": "spread", "dimensions": ["a"], "level": "soft", "strict": true}]"#,
             "rules[0].strict",
         ),
+        (r#", "rules": [{"rule": "within"}]"#, "rules[0].dimension"),
+        (
+            r#", "rules": [{"rule": "within", "dimension": "zone", "mode": "one-each"}]"#,
+            "rules[0].mode",
+        ),
+        (
+            r#", "rules": [{"rule": "within", "dimension": "zone"}, {"rule": "within", "dimension": "rack"}]"#,
+            "rules[1].rule",
+        ),
         (r#", "rules": [{"rule": "apart"}]"#, "rules[0].workload"),
         (
             r#", "rules": [{"rule": "apart", "workload": "6f000000-0000-4000-8000-000000000002", "mode": "one-each"}]"#,

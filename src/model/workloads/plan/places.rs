@@ -115,7 +115,10 @@ fn choose(
         budget: Effort::BUDGET,
         interrupt: planning.interrupt.clone(),
     };
-    let (hosts, workload) = ((&list.cluster, &*planning.eligible), planning.workload(wanted, standing));
+    let (hosts, workload) = (
+        (&list.cluster, &*planning.eligible),
+        planning.workload(wanted, standing),
+    );
     let answer = placing::place(hosts, &offers, &workload, &effort);
     if planning.interrupt.has_ended() {
         return Err(too_long());

@@ -87,8 +87,8 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Plann
     }
 }
 
-/// The hosts on which the places rest. A description that changes the domains of a host is refused if replicas on
-/// the host are spread over these domains. So the host of a placed replica counts only if the rule `spread` is
+/// The hosts on which the places rest. A description that changes the domains of a host is refused if rules `spread` or
+/// `within` of replicas on the host name the dimension. So the host of a placed replica counts only if such a rule is
 /// new for the replica.
 fn planned_hosts(planning: &Planning<'_>, draft: &Draft) -> Vec<PlannedHost> {
     let dimensions: Vec<Arc<str>> = planning.list.names.iter().map(|name| name.as_str().into()).collect();
@@ -120,13 +120,13 @@ fn planned_hosts(planning: &Planning<'_>, draft: &Draft) -> Vec<PlannedHost> {
     planned.collect()
 }
 
-/// Whether a rule `spread` is new for placed replicas.
+/// Whether a rule `spread` or `within` is new for placed replicas.
 fn has_new_members(job: &PlanJob) -> bool {
     let Some(before) = &job.found.stored_spec else {
         return true;
     };
-    let before = before.spread_dimensions();
-    let mut now = job.put.spec.spread_dimensions().into_iter();
+    let before = before.own_dimensions();
+    let mut now = job.put.spec.own_dimensions().into_iter();
     !job.found.adopted.is_empty() || now.any(|name| !before.contains(&name))
 }
 

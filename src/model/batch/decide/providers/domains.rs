@@ -1,5 +1,5 @@
-//! Keeps the domains of a host while replicas on the host belong to workloads spread over these domains, unless the
-//! request is forced.
+//! Keeps the domains of a host while replicas on the host belong to workloads whose rules `spread` or `within` name the
+//! dimensions, unless the request is forced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_
         }
         for (workload, body) in state.workloads_on(*id) {
             let spec = read_spec(&body).ok();
-            let spread = spec.as_ref().map(|spec| spec.spread_dimensions());
+            let own = spec.as_ref().map(|spec| spec.own_dimensions());
             // The default rule is about existing dimensions, and a workload of one needs no domain.
             let may_lack = spec
                 .as_ref()
@@ -37,7 +37,7 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_
                     continue;
                 }
                 // An unreadable body may be about any dimension.
-                if spread.as_ref().is_none_or(|spread| spread.contains(&&**dimension)) {
+                if own.as_ref().is_none_or(|own| own.contains(&&**dimension)) {
                     reasons.add(Reason {
                         provider_name: state.provider_name(&new.provider),
                         ..in_use(new, dimension, path, &workload)
@@ -75,7 +75,7 @@ fn in_use(new: &Describe, dimension: &str, path: &str, workload: &str) -> Reason
         domain: (!path.is_empty()).then(|| format!("{dimension}:{path}")),
         ..Reason::new(
             ReasonCode::DomainInUse,
-            format!("Replicas of workload {workload}, which is spread over {dimension}, stand on host {host}."),
+            format!("Replicas of workload {workload}, whose rules name {dimension}, stand on host {host}."),
         )
     }
 }

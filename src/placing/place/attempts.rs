@@ -1,0 +1,191 @@
+//! The attempts to place the missing replicas in one set of eligible hosts: all of them, and fewer if the search finds no
+//! placement.
+
+use std::sync::Arc;
+
+use super::ceiling::ceiling;
+use super::host_items::{HostItems, Placing};
+use super::prune::prune;
+use crate::placing::cells::Cells;
+use crate::placing::cells::places::{CellPlaces, sum_by_domain};
+use crate::placing::cells::slot_costs::SlotCosts;
+use crate::placing::cluster::{Hosts, PlacedReplica};
+use crate::placing::compared::CountBounds;
+use crate::placing::cost::Cost;
+use crate::placing::search::growth::{Growth, lacks_domain};
+use crate::placing::search::role_prices::priced_cells;
+use crate::placing::search::roles::Assigned;
+use crate::placing::search::{Outcome, Wanted, search};
+
+/// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
+/// all its listed slots taken.
+fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
+    let Some(cut) = cells.cut else { return false };
+    let Some((_, replicas)) = &outcome.best else {
+        return true;
+    };
+    let mut items: Vec<u32> = replicas.iter().map(|replica| replica.item).collect();
+    items.sort_unstable();
+    let is_full = items
+        .chunk_by(|one, other| one == other)
+        .any(|same| same.len() as u32 >= cut);
+    is_full || !outcome.is_one_flow
+}
+
+/// The best placement of a question in one set of eligible hosts.
+pub struct BestPlacement {
+    /// By role and then by host.
+    pub replicas: Vec<PlacedReplica>,
+    pub cost: Cost,
+    /// As [`Outcome::is_stuck`].
+    pub is_stuck: bool,
+    pub is_exact: bool,
+}
+
+/// Whether one replica more may have a place.
+enum RoomForMore {
+    NotAsked,
+    /// No dimension admits one more.
+    None,
+    In(Growth),
+}
+
+impl<H: Hosts> Placing<'_, H> {
+    /// The most replicas that can be placed, in the best places.
+    ///
+    /// Each attempt has one replica less. When the budget is spent, bisection finds the number: each attempt is then
+    /// about one flow.
+    pub fn best(&self, atomic: bool) -> BestPlacement {
+        let all: u32 = self.missing.iter().sum();
+        let (mut placed, mut best, mut cost, mut is_stuck) = (0, Vec::new(), Cost::ZERO, false);
+        // The least number that is known to fail.
+        let mut fails = all + 1;
+        let (mut is_exact, mut cells, mut next) = (true, None, all);
+        while placed < next && !self.budget.has_ended() {
+            let outcome = self.attempt(next, &mut cells);
+            is_exact &= outcome.is_exact;
+            if let Some((its_cost, assigned)) = outcome.best {
+                (placed, best, cost, is_stuck) = (next, assigned, its_cost, outcome.is_stuck);
+            } else {
+                fails = next.min(outcome.most + 1);
+            }
+            if atomic {
+                break;
+            }
+            let is_bound_new = fails < next;
+            next = fails - 1;
+            if self.budget.is_spent() && placed < next {
+                is_exact = false;
+                if !is_bound_new {
+                    next = (placed + fails) / 2;
+                }
+            }
+        }
+        let mut replicas: Vec<PlacedReplica> = best.into_iter().map(Assigned::placed).collect();
+        replicas.sort_by_key(|replica| (replica.role, replica.host));
+        BestPlacement {
+            replicas,
+            cost,
+            is_stuck,
+            is_exact,
+        }
+    }
+
+    /// The best places of `new` replicas. `known` are the cells of the attempt before, if the cells stay the same.
+    fn attempt(&self, new: u32, known: &mut Option<Cells>) -> Outcome {
+        let all: u32 = self.missing.iter().sum();
+        let bounds = self.compared.hosts.bounds(self.compared.placed + new);
+        let cost_before = self.compared.hosts.cost_before(&bounds);
+        let items = HostItems { placing: self, bounds };
+        let wanted = Wanted {
+            missing: self.missing,
+            new,
+            cost_before,
+            budget: self.budget,
+            has_fallback: false,
+        };
+        let cells = match known.take() {
+            Some(cells) => cells,
+            None if wanted.is_of_one_role() => self.cells(&items, new),
+            None => priced_cells(&items, self.compared, wanted),
+        };
+        if self.budget.has_ended() {
+            return Outcome::of_ceiling(0);
+        }
+        let placeable = ceiling(self.compared, &cells.direct(self.compared, new), new);
+        let mut outcome = if placeable < new {
+            Outcome::of_ceiling(placeable)
+        } else {
+            let more = if new == all {
+                self.room_for_more(&cells, &items.bounds)
+            } else {
+                RoomForMore::NotAsked
+            };
+            let growth = match &more {
+                RoomForMore::In(growth) => Some(growth),
+                RoomForMore::NotAsked | RoomForMore::None => None,
+            };
+            let mut outcome = search(&items, self.compared, &cells, wanted, growth);
+            outcome.is_stuck |= matches!(more, RoomForMore::None);
+            outcome
+        };
+        outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
+        if wanted.is_of_one_role() && !self.compared.hosts.depend_on_total() {
+            *known = Some(cells);
+        }
+        outcome
+    }
+
+    /// The places and rules of one replica more. Not asked without a hard spread, or if hosts take replicas of several
+    /// roles: whether one more fits beside them is not known.
+    fn room_for_more(&self, cells: &Cells, bounds: &CountBounds) -> RoomForMore {
+        let Some(next) = self.next.as_ref() else {
+            return RoomForMore::NotAsked;
+        };
+        let more = self.missing.iter().sum::<u32>() + 1;
+        let one_more: Vec<u32> = self.missing.iter().map(|&missing| missing + missing.min(1)).collect();
+        let items = HostItems {
+            placing: self,
+            bounds: next.hosts.bounds(next.placed + more),
+        };
+        let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
+        let mut free = if takes_one {
+            cells.free.clone()
+        } else if self.missing.iter().filter(|missing| **missing > 0).count() > 1 {
+            return RoomForMore::NotAsked;
+        } else {
+            let no_prices = vec![Cost::ZERO; self.missing.len()];
+            let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
+            CellPlaces::of(&items, next, &costs).counts
+        };
+        let needed = self.eligible.needed_for_one_more(next);
+        if !needed.is_empty() {
+            for (cell, free) in (0..).zip(&mut free) {
+                let is_for_one = lacks_domain(&needed, |at| cells.index.leaf(cell, at));
+                *free *= u32::from(!is_for_one);
+            }
+        }
+        let direct = (0..next.dimensions.len()).map(|at| {
+            let places = (0..).zip(&free);
+            let places = places.map(|(cell, number)| (cells.index.leaf(cell, at), *number));
+            sum_by_domain(next.dimensions[at].tree.len(), places, more)
+        });
+        if ceiling(next, &direct.collect::<Vec<_>>(), more) < more {
+            return RoomForMore::None;
+        }
+        let places = (Arc::clone(&cells.index), free);
+        RoomForMore::In(Growth::new(next.clone(), places, needed, Cost::before_rank))
+    }
+
+    /// The cells that `new` replicas of one role need.
+    fn cells(&self, items: &HostItems<H>, new: u32) -> Cells {
+        let no_prices = vec![Cost::ZERO; self.missing.len()];
+        let costs = SlotCosts::new(items, self.missing, &no_prices, self.budget);
+        let places = CellPlaces::of(items, self.compared, &costs);
+        if self.budget.has_ended() {
+            return Cells::of(items, &places, &[], &costs);
+        }
+        let kept = prune(&places, self.compared, new, &costs);
+        Cells::of(items, &places, &kept, &costs)
+    }
+}

@@ -1,0 +1,202 @@
+//! The domains that a rule `within` may choose, the most promising first.
+//!
+//! The naive solution places the replicas in each domain, and compares. A cluster may have thousands of racks. So each
+//! domain gets a lower bound of the placement's rank: the cheapest places of its hosts, one by one. Domains are tried in
+//! the order of the bounds, until no bound is below the best placement.
+
+use std::collections::HashMap;
+
+use super::host_items::cost_of_offer;
+use crate::placing::budget::Budget;
+use crate::placing::cluster::{Cluster, Hosts, Workload};
+use crate::placing::cost::Cost;
+use crate::placing::eligible::Eligible;
+use crate::placing::rules::affinity::AffinityRules;
+use crate::placing::rules::modes::has_host_rule;
+use crate::placing::rules::{Level, Within};
+use crate::placing::within::{AxisDomain, PathDomains, around};
+
+/// The rank of a placement; the least is best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PlacementRank {
+    pub unplaced: u32,
+    /// Of a refused request, the replicas that a rule or the room does not admit. Otherwise zero.
+    pub not_admitted: u32,
+    before_growth: (i64, i64),
+    is_stuck: bool,
+    after_growth: (i64, i128, i64),
+}
+
+impl PlacementRank {
+    pub fn new((unplaced, not_admitted): (u32, u32), cost: Cost, is_stuck: bool) -> PlacementRank {
+        PlacementRank {
+            unplaced,
+            not_admitted,
+            before_growth: cost.before_growth(),
+            is_stuck,
+            after_growth: cost.after_growth(),
+        }
+    }
+}
+
+/// A domain that may hold all replicas.
+#[derive(Clone, Copy, Debug)]
+pub struct CandidateDomain {
+    pub domain: AxisDomain,
+    /// No placement in the domain has a lower rank.
+    pub least: PlacementRank,
+}
+
+/// The places of a domain.
+#[derive(Default)]
+struct Places {
+    /// The cost of a host's cheapest replica, and the most new replicas of the host.
+    hosts: Vec<(Cost, u32)>,
+    has_eligible: bool,
+}
+
+impl Places {
+    fn count(&self) -> u32 {
+        self.hosts.iter().fold(0, |sum, (_, most)| sum.saturating_add(*most))
+    }
+
+    /// The least cost of this number of replicas, or of all places if there are fewer.
+    fn least_cost(&mut self, mut number: u32, budget: &Budget) -> Cost {
+        budget.sort(&mut self.hosts);
+        let mut sum = Cost::ZERO;
+        for &(cost, most) in &self.hosts {
+            let taken = most.min(number);
+            sum += cost * taken;
+            number -= taken;
+            if number == 0 {
+                break;
+            }
+        }
+        sum
+    }
+}
+
+/// The domains, by their bounds. Replicas that are placed keep the workload in the domain that holds most of them, if
+/// the rule is hard.
+pub fn candidate_domains(
+    (cluster, eligible): (&Cluster, &Eligible),
+    hosts: &impl Hosts,
+    (workload, missing): (&Workload, &[u32]),
+    within: &Within,
+    (seed, budget): (u64, &Budget),
+) -> Vec<CandidateDomain> {
+    let domains = PathDomains::of(cluster, within.axis, workload.standing());
+    budget.count_list(u64::from(cluster.hosts) + domains.len() as u64);
+    let (is_hard, most) = (within.level == Level::Hard, domains.most());
+    let total: u32 = missing.iter().sum();
+    let (mut by_domain, mut all) = places(
+        (cluster, eligible),
+        hosts,
+        (workload, missing),
+        (within, is_hard),
+        (seed, budget),
+    );
+    let anywhere = all.least_cost(total, budget);
+    let may_hold = domains.all().filter(|(_, count)| !is_hard || *count == most);
+    let candidates = may_hold.filter_map(|(domain, placed)| {
+        let places = by_domain.remove(&domain.domain.0).unwrap_or_default();
+        if placed == 0 && !places.has_eligible {
+            return None;
+        }
+        Some(candidate(
+            (domain, places),
+            (within, workload.placed.len() as u32 - placed),
+            (total, anywhere),
+            budget,
+        ))
+    });
+    let mut candidates: Vec<CandidateDomain> = candidates.collect();
+    candidates.sort_by_key(|candidate| candidate.least);
+    candidates
+}
+
+/// A domain with its bound. `outside` are placed replicas outside of the domain.
+fn candidate(
+    (domain, mut places): (AxisDomain, Places),
+    (within, outside): (&Within, u32),
+    (total, anywhere): (u32, Cost),
+    budget: &Budget,
+) -> CandidateDomain {
+    let lacking = total.saturating_sub(places.count());
+    let least = if within.level == Level::Hard {
+        PlacementRank::new((lacking, 0), places.least_cost(total, budget), false)
+    } else {
+        let broken = Cost::of_level(within.level) * (outside + lacking);
+        PlacementRank::new((0, 0), anywhere + broken, false)
+    };
+    CandidateDomain { domain, least }
+}
+
+/// The places by domain, and the places of all hosts. Lists of a domain's hosts are needed only for a hard rule.
+fn places(
+    (cluster, eligible): (&Cluster, &Eligible),
+    hosts: &impl Hosts,
+    (workload, missing): (&Workload, &[u32]),
+    (within, is_hard): (&Within, bool),
+    (seed, budget): (u64, &Budget),
+) -> (HashMap<u32, Places>, Places) {
+    let affinity = AffinityRules::of(cluster, workload.rules, budget).effects(budget);
+    let one_a_host = !has_host_rule(workload.rules);
+    let total: u32 = missing.iter().sum();
+    let mut is_taken = vec![false; cluster.hosts as usize];
+    let standing = workload.standing();
+    standing.hosts().for_each(|(_, host)| is_taken[host as usize] = true);
+    let (mut by_domain, mut all): (HashMap<u32, Places>, Places) = Default::default();
+    for host in 0..cluster.hosts {
+        if budget.count_list(missing.len() as u64) {
+            break;
+        }
+        if !eligible.any[host as usize] {
+            continue;
+        }
+        let effect = affinity.get(host as usize).copied().unwrap_or_default();
+        let is_full = effect.excluding.is_some() || one_a_host && is_taken[host as usize];
+        let most = if is_full {
+            0
+        } else if one_a_host {
+            1
+        } else {
+            total
+        };
+        let offers = (0..missing.len()).filter(|&role| missing[role] > 0 && eligible.is_eligible(host, role));
+        let offers = offers.filter_map(|role| {
+            let first = hosts.offer(host, role, 0)?;
+            let cost = cost_of_offer(first, host, seed) + effect.cost;
+            Some((cost, room(hosts, (host, role), missing[role].min(most), budget)))
+        });
+        let offers: Vec<(Cost, u32)> = offers.take_while(|_| most > 0).collect();
+        let cheapest = offers.iter().map(|(cost, _)| *cost).min();
+        let of_host = cheapest.map(|cost| {
+            let room = offers.iter().map(|(_, room)| *room).sum::<u32>();
+            (cost, room.min(most))
+        });
+        for domain in around(cluster, within.axis, host) {
+            let places = by_domain.entry(domain).or_default();
+            places.has_eligible = true;
+            places.hosts.extend(of_host);
+        }
+        if !is_hard {
+            all.hosts.extend(of_host);
+        }
+    }
+    (by_domain, all)
+}
+
+/// The room of a host in replicas of a role, `most` at most. Found by bisection.
+pub fn room(hosts: &impl Hosts, (host, role): (u32, usize), most: u32, budget: &Budget) -> u32 {
+    let (mut room, mut none) = (0, most + 1);
+    while room + 1 < none {
+        let middle = room + (none - room) / 2;
+        budget.count(1);
+        match hosts.offer(host, role, middle - 1) {
+            Some(_) => room = middle,
+            None => none = middle,
+        }
+    }
+    room
+}
