@@ -33,6 +33,7 @@
 //!   `search/division`: divides a part of the search.
 //! - `place/prune`, `place/ceiling`: leave out cells that no best placement needs, and totals that no placement
 //!   reaches.
+//! - `place/domains`: the domains that a rule `within` may choose, the most promising first.
 //!
 //! `tests/naive` tries all sets of hosts, and the tests compare its answers with the answers of this layer.
 

@@ -52,6 +52,8 @@ pub enum ReasonCode {
     Apart,
     /// A rule `within` of a workload keeps hosts out, or is broken.
     Within,
+    /// Fewer replicas than the workload's `min` are on hosts that are up.
+    Min,
     /// Hosts have a replica of the workload already.
     OneAHost,
     /// Replicas with rules about domains stand on the host whose domains are to change.
@@ -93,6 +95,7 @@ impl ReasonCode {
             ReasonCode::Together => "placet.together",
             ReasonCode::Apart => "placet.apart",
             ReasonCode::Within => "placet.within",
+            ReasonCode::Min => "placet.min",
             ReasonCode::OneAHost => "placet.one_a_host",
             ReasonCode::DomainInUse => "placet.domain_in_use",
             ReasonCode::WorkloadInUse => "placet.workload_in_use",

@@ -1,6 +1,6 @@
 //! Places the missing replicas of a workload, on all eligible hosts, or in the best domain of a rule `within`.
 
-mod attempts;
+pub mod attempts;
 pub mod ceiling;
 pub mod domains;
 pub mod host_items;

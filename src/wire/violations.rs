@@ -64,6 +64,7 @@ rules! {
     "together": Together,
     "apart": Apart,
     "within": Within,
+    "min": Min,
     "one_a_host": OneAHost,
     "where": Condition,
     "state": State,
@@ -90,7 +91,8 @@ struct ListParameters {
     /// Only violations by replicas on this host, or with allocations of this provider.
     provider: Option<Uuid>,
     /// Only violations of rules of this kind: `spread`, `within`, `together` or `apart`; or of a condition that holds
-    /// without a rule: `one_a_host`, `capacity` (more is used than a limit), and the conditions of a role on hosts.
+    /// without a rule: `one_a_host`, `min`, `capacity` (more is used than a limit), and the conditions of a role on
+    /// hosts.
     rule: Option<Name<ViolationKind>>,
     /// Only violations with this code, as the answer has the code. A request has `rule` or `code`.
     code: Option<Name<Code>>,

@@ -142,6 +142,7 @@ impl Patched for PutBody {
         ("user_id", Null::Removes),
         ("type", Null::Removes),
         ("quorum", Null::Removes),
+        ("min", Null::Removes),
         ("roles", Null::Removes),
         ("rules", Null::IsValue),
     ];
@@ -265,6 +266,7 @@ fn put(
     let stored = StoredSpec {
         consumer_type: consumer_type(body.consumer_type),
         quorum: body.quorum,
+        min: body.min,
         roles: body.roles.0,
         rules: body.rules.map(|rules| rules.0),
     };

@@ -124,6 +124,7 @@ pub(super) fn spec(count: u32, rules: Option<Vec<SpecRule>>) -> Spec {
         roles: vec![role("replica", count, 1)],
         rules,
         quorum: true,
+        min: None,
         consumer_type: "INSTANCE".to_owned(),
     }
 }

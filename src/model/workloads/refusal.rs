@@ -13,7 +13,8 @@ use crate::placing::{Affinity, AffinityKind, Axis, DomainLimit, Eligible, Refusa
 use crate::search::{self, Request, SearchSettings, Slot, Snapshot};
 
 /// The reasons, in this order: the missing place; a move that would help; roles that only sharing providers serve; the
-/// conditions that removed hosts, in the order of the checks; the domains that a rule limits; the first removed hosts.
+/// domain for all replicas; the conditions that removed hosts, in the order of the checks; the domains that a rule
+/// limits; the first removed hosts.
 ///
 /// # Errors
 /// Of the search.

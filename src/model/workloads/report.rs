@@ -257,7 +257,8 @@ impl Reported<'_> {
             };
             self.violation((level, reason), &at, (replicas, hosts))
         });
-        let violations: Vec<Violation> = violations.chain(self.overuses(replicas, hosts)).collect();
+        let of_all = self.overuses(replicas, hosts).into_iter().chain(self.below_min(replicas, hosts));
+        let violations: Vec<Violation> = violations.chain(of_all).collect();
         let shown = replicas.iter().zip(hosts).map(|(replica, hosts)| ShownReplica {
             replica: replica.clone(),
             hosts: hosts.iter().map(|host| self.shown(*host)).collect(),
@@ -329,6 +330,31 @@ impl Reported<'_> {
             "The default rule is about the dimensions {default}, and does not use {names}. Name a dimension in `rules` \
              to spread over it."
         )]
+    }
+
+    /// The violation if fewer replicas than needed are on hosts that are up: with all other replicas.
+    fn below_min(&self, replicas: &[Replica], hosts: &[Vec<u32>]) -> Option<Violation> {
+        let min = self.spec.min?;
+        let is_alive = |at: &usize| {
+            let known = &hosts[*at];
+            replicas[*at].is_placed() && (known.is_empty() || known.iter().any(|host| self.hosts.is_up(*host)))
+        };
+        let missing: Vec<usize> = (0..replicas.len()).filter(|at| !is_alive(at)).collect();
+        let alive = (replicas.len() - missing.len()) as u32;
+        if alive >= min {
+            return None;
+        }
+        let ids: Vec<&str> = missing.iter().map(|at| replicas[*at].row.id.as_str()).collect();
+        let detail = format!(
+            "At least {min} replicas are needed, and {alive} are on hosts that are up. The others: {}.",
+            ids.join(", ")
+        );
+        let reason = Reason {
+            requested: Some(min.into()),
+            free: Some(alive.into()),
+            ..Reason::new(ReasonCode::Min, detail)
+        };
+        Some(self.violation((Level::Hard, reason), &missing, (replicas, hosts)))
     }
 
     fn uuid(&self, host: u32) -> String {

@@ -24,6 +24,8 @@ pub struct Spec {
     pub rules: Option<Vec<SpecRule>>,
     /// Whether the workload needs the majority of its replicas.
     pub quorum: bool,
+    /// The fewest replicas on hosts that are up with which the workload is in order.
+    pub min: Option<u32>,
     /// The type of the consumers.
     pub consumer_type: String,
 }

@@ -47,6 +47,9 @@ pub struct WorkloadHead<'a> {
     /// Whether the workload needs the majority of the replicas.
     #[schemars(with = "bool")]
     quorum: &'a Json,
+    /// The fewest replicas on hosts that are up with which the workload is in order; `null` without a bound.
+    #[schemars(with = "Option<u32>")]
+    min: &'a Json,
     /// The kinds of replicas.
     #[schemars(with = "Vec<RoleBody>")]
     roles: &'a Json,
@@ -265,6 +268,7 @@ fn head<'a>(
         revision: row.revision,
         consumer_type: spec.field("type"),
         quorum: spec.field("quorum"),
+        min: spec.field("min"),
         roles: spec.field("roles"),
         rules: spec.field("rules"),
         placed,

@@ -36,6 +36,9 @@ pub struct PutBody {
     /// `quorum_lost` out.
     #[serde(default = "yes")]
     pub quorum: bool,
+    /// The fewest replicas on hosts that are up with which the workload is in order. Fewer are a violation. With
+    /// `"atomic": false` a request that would place fewer is refused.
+    pub min: Option<Whole<1, 1_000>>,
     /// The kinds of replicas: the needs of each replica, and the number of replicas.
     pub roles: Bounded<RoleBody, 1, 1_000>,
     /// The rules: `spread`, `within`, `together` and `apart`. `null` is the default: `spread`, adaptive over `fault` and
@@ -151,6 +154,8 @@ pub struct StoredSpec {
     pub consumer_type: String,
     #[serde(default = "yes")]
     pub quorum: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Whole<1, 1_000>>,
     pub roles: Vec<RoleBody>,
     pub rules: Option<Vec<RuleBody>>,
 }

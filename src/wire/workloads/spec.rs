@@ -42,6 +42,10 @@ pub fn spec_of(stored: &StoredSpec) -> Result<Spec> {
             "roles: {count} replicas; a workload has at most {MAX_REPLICAS}."
         ));
     }
+    let min = stored.min.map(|min| u32::try_from(min.0).unwrap_or(u32::MAX));
+    if let Some(min) = min.filter(|min| u64::from(*min) > count) {
+        return bad_request(format!("min: {min} replicas are more than the {count} of all roles."));
+    }
     let rules = stored.rules.as_ref().map(|rules| {
         let rules = rules.iter().enumerate();
         rules.map(|(at, rule)| rule.rule(&format!("rules[{at}]"))).collect()
@@ -50,6 +54,7 @@ pub fn spec_of(stored: &StoredSpec) -> Result<Spec> {
         roles,
         rules: rules.transpose()?,
         quorum: stored.quorum,
+        min,
         consumer_type: stored.consumer_type.clone(),
     })
 }

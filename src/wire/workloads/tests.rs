@@ -1,7 +1,7 @@
 //! Bodies of workloads: reading, storing, reading again, and the named member of a refusal.
 
 use super::*;
-use crate::model::workloads::{AffinityKind, Mode, SpreadRule};
+use crate::model::workloads::{AffinityKind, Mode, SpreadRule, WithinRule};
 use crate::wire::tests::compare_nulls;
 
 const UUID: &str = "6f000000-0000-4000-8000-000000000001";
@@ -70,7 +70,8 @@ fn numbers_of_a_payload_are_kept_or_refused() {
 #[test]
 fn a_stored_text_is_read_as_the_same_spec() {
     let put = with(
-        r#", "type": "DB", "quorum": false, "rules": [
+        r#", "type": "DB", "quorum": false, "min": 2, "rules": [
+        {"rule": "within", "dimension": "zone", "level": "prefer"},
         {"rule": "spread", "dimensions": ["fault", "host"], "mode": "one-each", "strict": true},
         {"rule": "apart", "workload": "6F000000000040008000000000000002", "dimension": "fault"}]"#,
     )
@@ -82,8 +83,13 @@ fn a_stored_text_is_read_as_the_same_spec() {
         dimensions: vec!["fault".to_owned(), "host".to_owned()],
         strict: true,
     };
-    assert_eq!(rules[0], SpecRule::Spread(expected));
-    let SpecRule::Affinity(affinity) = &rules[1] else {
+    let within = WithinRule {
+        level: Level::Prefer,
+        dimension: "zone".to_owned(),
+    };
+    assert_eq!(rules[0], SpecRule::Within(within));
+    assert_eq!(rules[1], SpecRule::Spread(expected));
+    let SpecRule::Affinity(affinity) = &rules[2] else {
         panic!("{rules:?}")
     };
     assert_eq!(
@@ -91,7 +97,7 @@ fn a_stored_text_is_read_as_the_same_spec() {
         (AffinityKind::AntiAffinity, OTHER, "fault")
     );
     let again = read_stored(&put.body).unwrap();
-    assert_eq!(again.rules, put.spec.rules);
+    assert_eq!((again.rules.clone(), again.min), (put.spec.rules.clone(), Some(2)));
     assert!(again.is_same_revision(&put.spec));
     assert_eq!(
         (again.quorum, again.consumer_type.as_str(), again.count()),
@@ -161,6 +167,8 @@ fn a_member_that_is_wrong_is_named() {
             r#", "rules": [{"rule": "spread", "dimensions": ["a"], "level": "soft", "strict": true}]"#,
             "rules[0].strict",
         ),
+        (r#", "min": 0"#, "min"),
+        (r#", "min": 3"#, "min: 3 replicas are more than the 2 of all roles"),
         (r#", "rules": [{"rule": "within"}]"#, "rules[0].dimension"),
         (
             r#", "rules": [{"rule": "within", "dimension": "zone", "mode": "one-each"}]"#,

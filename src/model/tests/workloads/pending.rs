@@ -191,3 +191,49 @@ async fn consumers_that_exist_without_their_workload_are_a_conflict_and_can_be_a
     };
     assert_eq!(hosts(&place(&f.model, put).await.unwrap()), hosts(&report));
 }
+
+/// Three domains: of four replicas, each in a domain of its own, three have a place.
+fn at_least(min: u32, generation: Option<i64>) -> Put {
+    let mut four = four(generation);
+    four.spec.min = Some(min);
+    four
+}
+
+#[actix_web::test]
+async fn found_p19_fewer_replicas_than_the_least_number_are_refused() {
+    let mut f = cluster(&SITES).await;
+    let refusal = no_place(place(&f.model, at_least(4, None)).await);
+    assert_eq!(figures_of(&refusal, ReasonCode::Min), Some((4, 3)));
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 0);
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 0);
+    let report = place(&f.model, at_least(3, None)).await.unwrap();
+    assert_eq!((hosts(&report).len(), report.violations.len()), (3, 0));
+    // The retry of the pending replica is not bound.
+    assert_eq!(retry(&f.model).await, 0);
+}
+
+#[actix_web::test]
+async fn found_p19_fewer_alive_replicas_than_the_least_number_are_a_violation() {
+    let f = cluster(&SITES).await;
+    let report = place(&f.model, at_least(3, None)).await.unwrap();
+    let host = *hosts(&report).first().unwrap();
+    let at = SITES[host as usize - 1];
+    describe(&f.model, host, Some(1), at, ProviderState::Lost).await;
+    let atomic = Put {
+        is_atomic: true,
+        ..at_least(3, Some(1))
+    };
+    let three = Put {
+        spec: Spec {
+            roles: vec![role("replica", 3, 1)],
+            ..atomic.spec.clone()
+        },
+        ..atomic
+    };
+    let report = place(&f.model, three).await.unwrap();
+    let mut found = report.violations.iter();
+    let violation = found.find(|it| it.reason.code == ReasonCode::Min).unwrap();
+    assert_eq!((violation.reason.requested, violation.reason.free), (Some(3), Some(2)));
+    assert_eq!((violation.level, &violation.hosts), (Level::Hard, &vec![uuid(host)]));
+    assert_eq!(violation.replicas.len(), 1);
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::shares::shares;
 use super::{Draft, Kept, Planning, Usages};
-use crate::error::{Error, NoPlace, Reasons, Result};
+use crate::error::{Error, NoPlace, Reason, ReasonCode, Reasons, Result};
 use crate::model::claims::{Limits, claim_candidate};
 use crate::model::workloads::host_offers::{HostOffers, Offered};
 use crate::model::workloads::time::too_long;
@@ -74,7 +74,8 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
     };
     let reasons = match refused {
         Some(((refusal, swap), [_, hard])) => {
-            self::refused(planning, &hard, &missing, (&refusal, swap), draft.is_exact)?
+            let below_min = below_min(planning, draft, &placed);
+            self::refused(planning, &hard, (&missing, below_min), (&refusal, swap), draft.is_exact)?
         }
         None => Reasons::default(),
     };
@@ -161,24 +162,47 @@ fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Res
     Ok(taken)
 }
 
+/// The reason to refuse a request that places fewer replicas than the workload needs. A retry changes no wish, and places
+/// what it can.
+fn below_min(planning: &Planning<'_>, draft: &Draft, placed: &[PlacedReplica]) -> Option<Reason> {
+    let put = &planning.job.put;
+    let min = put.spec.min.filter(|_| !put.is_atomic && !put.is_retry)?;
+    let hosts = planning.hosts(&planning.job.snapshot);
+    let elsewhere = draft
+        .kept
+        .iter()
+        .filter(|it| it.host.is_none() && it.replica.is_placed());
+    let alive = (placed.iter().filter(|it| hosts.is_up(it.host)).count() + elsewhere.count()) as u32;
+    let reason = || Reason {
+        requested: Some(min.into()),
+        free: Some(alive.into()),
+        ..Reason::new(
+            ReasonCode::Min,
+            format!("At least {min} replicas are needed, and {alive} would be on hosts that are up."),
+        )
+    };
+    (alive < min).then(reason)
+}
+
 /// Why replicas have no place.
 ///
 /// # Errors
-/// [`Error::NoPlace`] if the request is atomic.
+/// [`Error::NoPlace`] if the request is atomic, or if fewer replicas have a place than the workload needs.
 fn refused(
     planning: &Planning<'_>,
     snapshot: &Snapshot,
-    missing: &[u32],
+    (missing, below_min): (&[u32], Option<Reason>),
     (refusal, swap): (&Refusal, Option<Swap>),
     is_exact: bool,
 ) -> Result<Reasons> {
     let found = (missing, &planning.rules[..planning.own_rules], refusal, swap);
     let (job, settings) = (planning.job, &planning.settings);
     let hosts = (&*planning.list, &*planning.eligible);
-    let reasons = refusal::reasons(snapshot, hosts, job.roles(), found, settings)?;
-    if !job.put.is_atomic {
+    let mut reasons = refusal::reasons(snapshot, hosts, job.roles(), found, settings)?;
+    if !job.put.is_atomic && below_min.is_none() {
         return Ok(reasons);
     }
+    below_min.into_iter().for_each(|reason| reasons.add(reason));
     Err(Error::NoPlace {
         refusal: Arc::new(NoPlace {
             missing: missing.iter().sum(),
