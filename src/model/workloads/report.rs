@@ -1,6 +1,6 @@
 //! A workload as clients see the state: the hosts of the replicas, the modes of the rules, and the violations.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::eligible_hosts::{EligibleHosts, known_dimensions};
@@ -11,7 +11,7 @@ use super::{Neighbourhood, Replica, SetAnswer, StoredWorkload, WorkloadRow, affi
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::model::overuse::Limits;
 use crate::placing::{self, AffinityKind, Axis, Broken, FurtherHost, Level, Mode, PlacedReplica, Rule, Workload};
-use crate::search::{Interrupt, SearchSettings, Slot, Snapshot};
+use crate::search::{Interrupt, ProviderState, SearchSettings, Slot, Snapshot};
 
 /// A workload with its state.
 #[derive(Debug, Clone)]
@@ -257,7 +257,9 @@ impl Reported<'_> {
             };
             self.violation((level, reason), &at, (replicas, hosts))
         });
-        let of_all = self.overuses(replicas, hosts).into_iter().chain(self.below_min(replicas, hosts));
+        let judged_as = judged.iter().zip(&placed).map(|(at, placed)| (*at, placed.role));
+        let of_all = self.not_up(replicas, hosts, judged_as).into_iter();
+        let of_all = of_all.chain(self.overuses(replicas, hosts)).chain(self.below_min(replicas, hosts));
         let violations: Vec<Violation> = violations.chain(of_all).collect();
         let shown = replicas.iter().zip(hosts).map(|(replica, hosts)| ShownReplica {
             replica: replica.clone(),
@@ -330,6 +332,48 @@ impl Reported<'_> {
             "The default rule is about the dimensions {default}, and does not use {names}. Name a dimension in `rules` \
              to spread over it."
         )]
+    }
+
+    /// Replicas with allocations of a provider that is not up, on hosts that are eligible all the same: a second
+    /// provider may serve the host. One violation for each provider. `judged` are the indices and the roles of replicas.
+    fn not_up(
+        &self,
+        replicas: &[Replica],
+        hosts: &[Vec<u32>],
+        judged: impl Iterator<Item = (usize, usize)>,
+    ) -> Vec<Violation> {
+        let Hosts {
+            snapshot,
+            list,
+            eligible,
+            ..
+        } = &self.hosts;
+        let mut on_provider: BTreeMap<Slot, BTreeSet<usize>> = BTreeMap::new();
+        for (at, role) in judged {
+            let (fit, unfit): (Vec<u32>, Vec<u32>) =
+                hosts[at].iter().partition(|host| eligible.is_eligible(**host, role));
+            if fit.is_empty() {
+                continue;
+            }
+            let is_unfit = |slot: Slot| unfit.iter().any(|host| list.slots[*host as usize] == snapshot.root(slot));
+            let shares = replicas[at].allocations.iter();
+            let slots = shares.filter_map(|share| snapshot.by_uuid(&share.provider));
+            let not_up = slots.filter(|slot| snapshot.state(*slot) != ProviderState::Up && !is_unfit(*slot));
+            not_up.for_each(|slot| _ = on_provider.entry(slot).or_default().insert(at));
+        }
+        let violations = on_provider.into_iter().map(|(slot, at)| {
+            let at: Vec<usize> = at.into_iter().collect();
+            let ids: Vec<&str> = at.iter().map(|at| replicas[*at].row.id.as_str()).collect();
+            let name = snapshot.name(slot);
+            let detail = format!("On provider {name}, which is not up: {}.", ids.join(", "));
+            let reason = Reason {
+                resource_provider: Some(snapshot.uuid(slot).to_owned()),
+                provider_name: Some(name.into()),
+                ..Reason::new(ReasonCode::State, detail)
+            };
+            self.violation((Level::Hard, reason), &at, (replicas, hosts))
+        });
+        violations.collect()
     }
 
     /// The violation if fewer replicas than needed are on hosts that are up: with all other replicas.

@@ -1,5 +1,6 @@
 //! Hosts whose replicas need room of the same shared disk pool.
 
+use super::violations::report;
 use super::*;
 use crate::model::{aggregates, traits};
 use crate::search::Rank;
@@ -228,6 +229,70 @@ async fn found_p13_domains_and_sums_count_no_pool_as_a_host() {
     assert_eq!(crate::search::totals(&snapshot, 10).pools, [2, 0, 0, 0]);
     let workload = put(WORKLOAD, None, spec(2, Some(vec![spread(Mode::OneEach, &["upgrade"])])));
     assert!(matches!(place(&f.model, workload).await, Err(Error::BadRequest { .. })));
+}
+
+/// Codes of the violations, with the provider and the replicas.
+async fn broken(f: &Fixture) -> Vec<(ReasonCode, Option<String>, Vec<String>)> {
+    let shown = report(&f.model, WORKLOAD).await;
+    let found = shown.violations.into_iter();
+    found
+        .map(|it| (it.reason.code, it.reason.resource_provider, it.replicas))
+        .collect()
+}
+
+#[actix_web::test]
+async fn found_p7_replicas_on_a_pool_that_is_not_up_break_the_state() {
+    let f = pools([(21, 20, &[1, 2]), (22, 40, &[])]).await;
+    let body = "1 free+class:DISK_GB";
+    place_in_pools(&f.model, stored(WORKLOAD, None, body)).await.unwrap();
+    assert_eq!(broken(&f).await, []);
+    let mut generation = None;
+    for state in [ProviderState::Draining, ProviderState::Off, ProviderState::Lost] {
+        describe(&f.model, 21, generation, ("-", "-"), state).await;
+        generation = Some(generation.unwrap_or(0) + 1);
+        let found = broken(&f).await;
+        assert!(
+            matches!(&found[..], [(ReasonCode::State, Some(_), ids)] if ids == &["0"]),
+            "{state:?}: {found:?}"
+        );
+    }
+    describe(&f.model, 21, generation, ("-", "-"), ProviderState::Up).await;
+    assert_eq!(broken(&f).await, []);
+}
+
+#[actix_web::test]
+async fn found_p7_a_second_pool_does_not_hide_the_state_of_the_pool_of_a_replica() {
+    let mut f = pools([(21, 20, &[1, 2]), (22, 40, &[1, 2])]).await;
+    place_in_pools(&f.model, stored(WORKLOAD, None, "1 free+class:DISK_GB"))
+        .await
+        .unwrap();
+    let pool = if f.used(21) == 1 { 21 } else { 22 };
+    describe(&f.model, pool, None, ("-", "-"), ProviderState::Draining).await;
+    let expected = (ReasonCode::State, Some(uuid(pool)), vec!["0".to_owned()]);
+    assert_eq!(broken(&f).await, [expected]);
+}
+
+#[actix_web::test]
+async fn found_p7_a_pool_without_room_is_named_by_a_swap_that_fails() {
+    let mut f = pools([(21, 3, &[1, 2]), (22, 1, &[])]).await;
+    let with_disk = |name: &str, disk: i64| {
+        let mut role = role(name, 1, 1);
+        let resources = &mut role.query.request.groups[0].resources;
+        resources.push(("DISK_GB".to_owned(), disk));
+        role
+    };
+    let asked = |primary: i64| Spec {
+        roles: vec![with_disk("primary", primary), with_disk("secondary", 1)],
+        ..spec(0, Some(Vec::new()))
+    };
+    place_in_pools(&f.model, put(WORKLOAD, None, asked(2))).await.unwrap();
+    let mut swap = put(WORKLOAD, Some(1), asked(4));
+    swap.swaps = vec![["0".to_owned(), "1".to_owned()]];
+    let refusal = no_place(place_in_pools(&f.model, swap).await);
+    let mut reasons = refusal.reasons.kept().iter();
+    let reason = reasons.find(|it| it.code == ReasonCode::NoRoom).unwrap();
+    assert_eq!(reason.resource_provider, Some(uuid(21)));
+    assert_eq!(f.used(21), 3);
 }
 
 #[actix_web::test]
