@@ -109,8 +109,8 @@ impl PathDomains {
     }
 }
 
-/// The domain that keeps the most replicas, if at most `wanted` replicas of each role stay. Of equal domains the fullest,
-/// then the innermost.
+/// The domain that keeps the most replicas, if at most `wanted` replicas of each role stay. Of equal domains the
+/// fullest, then the innermost.
 pub fn best_to_keep(cluster: &Cluster, axis: Axis, placed: &[PlacedReplica], wanted: &[u32]) -> Option<AxisDomain> {
     let domains = PathDomains::of(cluster, axis, Standing { placed, further: &[] });
     let mut by_role: HashMap<(u32, usize), u32> = HashMap::new();

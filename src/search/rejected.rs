@@ -16,9 +16,9 @@ pub enum RoomCounts {
     No,
 }
 
-/// The providers of a host, and the sharing providers that serve the host, that cannot serve a part of the request, each
-/// with the reason. A missing inventory is left out if some of these providers has the class, unless all reasons are of
-/// this kind.
+/// The providers of a host, and the sharing providers that serve the host, that cannot serve a part of the request,
+/// each with the reason. A missing inventory is left out if some of these providers has the class, unless all reasons
+/// are of this kind.
 ///
 /// # Errors
 /// As of [`candidates`].

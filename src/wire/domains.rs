@@ -20,7 +20,8 @@ pub static NOUN: Noun = Noun {
         "List the domains of a dimension",
         "By path, each after the one in which it lies, at most `limit` (1000 by default) after the path `after`; a \
             page ends earlier with the domain that brings it to 4 MiB. `next` is the `after` of the next page, or \
-            null. A host is a root provider that shares nothing; it counts in its domain and in all domains in which that lies. \
+            null. A host is a root provider that shares nothing; it counts in its domain and in all domains in \
+            which that lies. \
             `eligible_hosts` are up. `capacity` and `usage` are sums over all hosts with the providers below them, at \
             most 9223372036854775807: a great allocation ratio makes a class unbounded. `heavy`: more hosts than the \
             smallest sibling with an eligible host. `loss` says what remains without the domain. `share` is 100/k \

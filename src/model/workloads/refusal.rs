@@ -91,8 +91,8 @@ fn without_host(snapshot: &Snapshot, role: &Role, settings: &SearchSettings) -> 
         ..Reason::new(
             ReasonCode::NoCandidate,
             format!(
-                "Only sharing providers can serve role {}, and a sharing provider is no host. Let the query of the role \
-                 ask for a resource of a host, too.",
+                "Only sharing providers can serve role {}, and a sharing provider is no host. Let the query of the \
+                 role ask for a resource of a host, too.",
                 role.name
             ),
         )

@@ -1,5 +1,5 @@
-//! The attempts to place the missing replicas in one set of eligible hosts: all of them, and fewer if the search finds no
-//! placement.
+//! The attempts to place the missing replicas in one set of eligible hosts: all replicas, and fewer if the search finds
+//! no placement.
 
 use std::sync::Arc;
 

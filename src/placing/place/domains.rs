@@ -1,8 +1,8 @@
 //! The domains that a rule `within` may choose, the most promising first.
 //!
 //! The naive solution places the replicas in each domain, and compares. A cluster may have thousands of racks. So each
-//! domain gets a lower bound of the placement's rank: the cheapest places of its hosts, one by one. Domains are tried in
-//! the order of the bounds, until no bound is below the best placement.
+//! domain gets a lower bound of the placement's rank: the cheapest places of its hosts, one by one. Domains are tried
+//! in the order of the bounds, until no bound is below the best placement.
 
 use std::collections::HashMap;
 

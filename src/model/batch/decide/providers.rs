@@ -3,8 +3,8 @@
 //! A host that is not up gets the trait that Nova's scheduler forbids, so OpenStack's routes no longer propose the host
 //! to Nova. When the host is up again placet removes the trait, but only if placet had set the trait.
 //!
-//! Nova asks for the trait of the root of the serving tree. The trait of a sharing provider keeps no request away that a
-//! host serves together with it, and the answer says so.
+//! Nova asks for the trait of the root of the serving tree. The trait of a sharing provider keeps no request away that
+//! a host serves together with the provider, and the answer says so.
 //!
 //! A process without the new state or the new domains may decide a claim at the same time. So when a provider leaves
 //! `up`, or the domains of a host change, the generations of the provider and of all providers below move. The guard of

@@ -162,8 +162,8 @@ fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Res
     Ok(taken)
 }
 
-/// The reason to refuse a request that places fewer replicas than the workload needs. A retry changes no wish, and places
-/// what it can.
+/// The reason to refuse a request that places fewer replicas than the workload needs. A retry changes no wish, and
+/// places all replicas that fit.
 fn below_min(planning: &Planning<'_>, draft: &Draft, placed: &[PlacedReplica]) -> Option<Reason> {
     let put = &planning.job.put;
     let min = put.spec.min.filter(|_| !put.is_atomic && !put.is_retry)?;
