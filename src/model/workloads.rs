@@ -53,7 +53,8 @@ pub(super) use put::newest_for;
 pub use put::{delete, put, report};
 #[cfg(test)]
 pub(super) use put::{put_with, report_job};
-pub use report::{Report, SafetyReport, ShownHost, ShownReplica, SpreadReport, SurvivesReport, Violation, judge};
+pub use report::judge::judge;
+pub use report::{Report, SafetyReport, ShownHost, ShownReplica, SpreadReport, SurvivesReport, Violation};
 pub use rows::{
     Neighbourhood, Page, StoredPage, StoredWorkload, fetch, fetch_with_neighbours, list_stored, named, neighbour_rows,
     replica_rows, taken, workload_rows,

@@ -98,11 +98,6 @@ impl Cost {
         Cost { hash: 0, ..self }
     }
 
-    /// The fields that come after room to grow.
-    pub fn after_growth(self) -> (i64, i128, i64) {
-        (self.rank, self.uneven, self.hash)
-    }
-
     /// Whether no hard bound lacks a replica.
     pub fn keeps_hard_bounds(self) -> bool {
         self.hard <= 0

@@ -22,6 +22,7 @@ use super::budget::Budget;
 use super::cells::Cells;
 use super::cells::items::Items;
 use super::compared::Compared;
+use super::compared::even::Range;
 use super::cost::Cost;
 use crate::mutants::{Mutant, is};
 

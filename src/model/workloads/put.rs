@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use super::found::Found;
 use super::in_batch::PutInBatch;
-use super::report::{Report, ReportJob};
+use super::report::Report;
+use super::report::judge::ReportJob;
 use super::spec::Role;
 use super::time::until;
 use super::{Delete, Neighbourhood, PlanJob, Planned, Put, Set, found};

@@ -22,9 +22,9 @@ pub struct PlacementRank {
     pub unplaced: u32,
     /// Of a refused request, the replicas that a rule or the room does not admit. Otherwise zero.
     pub not_admitted: u32,
-    before_growth: (i64, i64),
+    before_growth: Cost,
     is_stuck: bool,
-    after_growth: (i64, i128, i64),
+    cost: Cost,
 }
 
 impl PlacementRank {
@@ -32,9 +32,9 @@ impl PlacementRank {
         PlacementRank {
             unplaced,
             not_admitted,
-            before_growth: cost.before_growth(),
+            before_growth: cost.before_rank(),
             is_stuck,
-            after_growth: cost.after_growth(),
+            cost,
         }
     }
 }

@@ -29,6 +29,7 @@ pub fn check_spec(given: &StoredSpec, spec: &Spec, before: Option<&Spec>) -> Res
                     check(&format!("rules[{at}].dimensions[{position}]"), name)?;
                 }
             }
+            SpecRule::Within(within) => check(&format!("rules[{at}].dimension"), &within.dimension)?,
             SpecRule::Affinity(affinity) => check(&format!("rules[{at}].dimension"), &affinity.dimension)?,
         }
     }

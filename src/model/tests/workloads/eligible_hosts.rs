@@ -51,7 +51,7 @@ async fn found_p15_a_workload_of_one_is_placed_on_a_host_without_a_domain() {
         one.spec.roles[0].query = query(1, "Number != 1");
         let report = place(&f.model, one.clone()).await.unwrap();
         assert!(hosts(&report).is_subset(&[2, 3].into()));
-        assert_eq!((report.violations.len(), report.safe), (0, None));
+        assert_eq!((report.violations.len(), report.safety.is_safe), (0, None));
         one.spec.roles[0].count = 2;
         one.generation = Some(1);
         no_place(place(&f.model, one).await);

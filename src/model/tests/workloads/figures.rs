@@ -279,7 +279,7 @@ async fn found_p17_a13_a_workload_without_a_quorum_is_spread_alike_and_not_judge
             (modes(&without), hosts(&without)),
             "n = {n}"
         );
-        assert_eq!((without.safe, without.violations.len()), (None, 0), "n = {n}");
+        assert_eq!((without.safety.is_safe, without.violations.len()), (None, 0), "n = {n}");
         delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
             .await
             .unwrap();
@@ -289,7 +289,7 @@ async fn found_p17_a13_a_workload_without_a_quorum_is_spread_alike_and_not_judge
         no_place(place(&f.model, put(WORKLOAD, None, spec(3, of_mode(mode, true)))).await);
         for strict in [false, true] {
             let granted = place(&f.model, put(WORKLOAD, None, stateless(3, of_mode(mode, strict)))).await;
-            assert_eq!(granted.unwrap().safe, None, "{mode:?}, strict: {strict}");
+            assert_eq!(granted.unwrap().safety.is_safe, None, "{mode:?}, strict: {strict}");
             delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
                 .await
                 .unwrap();

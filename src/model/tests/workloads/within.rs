@@ -77,5 +77,5 @@ async fn found_p14_within_a_host_all_replicas_share_the_host() {
     let refusal = no_place(place(&f.model, put(WORKLOAD, Some(1), spec(11, rules))).await);
     let mut reasons = refusal.reasons.kept().iter();
     let reason = reasons.find(|reason| reason.code == ReasonCode::Within).unwrap();
-    assert_eq!(reason.resource_provider.as_deref(), report.replicas[0].host.as_deref());
+    assert_eq!(reason.resource_provider.as_deref(), report.replicas[0].host());
 }

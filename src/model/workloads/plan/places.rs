@@ -171,7 +171,7 @@ fn below_min(planning: &Planning<'_>, draft: &Draft, placed: &[PlacedReplica]) -
     let elsewhere = draft
         .kept
         .iter()
-        .filter(|it| it.host.is_none() && it.replica.is_placed());
+        .filter(|it| it.hosts.is_empty() && it.replica.is_placed());
     let alive = (placed.iter().filter(|it| hosts.is_up(it.host)).count() + elsewhere.count()) as u32;
     let reason = || Reason {
         requested: Some(min.into()),

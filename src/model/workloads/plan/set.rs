@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{Draft, Kept, PlanJob, Planned, Planning};
 use crate::error::Reasons;
-use crate::model::workloads::report::{Report, Reported};
+use crate::model::workloads::report::Report;
+use crate::model::workloads::report::violations::ReportSource;
 use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
 
 /// The result of a plan. `reasons` say why some replicas have no place.
@@ -55,16 +56,18 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Plann
     {
         row.generation = stored.row.generation;
     }
-    let reported = Reported {
+    let source = ReportSource {
         hosts: planning.hosts(&job.snapshot),
         rules: &planning.rules[..planning.own_rules],
         spec: &put.spec,
         others: &job.found.others,
+        replicas: &replicas,
+        hosts_of: &hosts,
     };
     let report = Report {
         reasons,
         is_exact: draft.is_exact,
-        ..reported.report(row.clone(), &replicas, &hosts)
+        ..source.report(row.clone())
     };
     let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
     let planned_hosts = planned_hosts(planning, &draft);

@@ -19,7 +19,7 @@ impl Question<'_> {
         safety.is_quorum_lost = Some(all < quorum(n));
         let spreads = self.workload.rules.iter().filter_map(|rule| match rule {
             Rule::Spread(spread) => Some(&spread.axes),
-            Rule::Affinity(_) => None,
+            Rule::Affinity(_) | Rule::Within(_) => None,
         });
         let mut judged: Vec<Axis> = Vec::new();
         for &axis in spreads.flatten().filter(|_| n > 1) {
