@@ -155,7 +155,7 @@ impl<H: Hosts> PlaceQuestion<'_, H> {
                 best = Some((rank, placed));
             }
         }
-        let is_single = self.workload.wanted.iter().sum::<u32>() <= 1;
+        let is_single = self.workload.placed.is_empty() && self.workload.wanted.iter().sum::<u32>() <= 1;
         let best = best.filter(|(rank, _)| !is_single || rank.unplaced == 0);
         let placed = best.map_or_else(|| self.place_in(self.eligible, None).0, |(_, placed)| placed);
         Placed {

@@ -224,8 +224,25 @@ fn only_in(case: &Case, domain: &BTreeSet<u32>) -> Case {
     case
 }
 
-/// The placements of all domains that the rule admits, each with its key.
+/// The placements that the rule admits, each with its key. A workload of one needs no domain.
 fn placements(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedReplica>)> {
+    let found = placements_in_domains(case, rule, number);
+    let is_single = case.placed.is_empty() && case.workload().wanted.iter().sum::<u32>() <= 1;
+    if !found.is_empty() || !is_single {
+        return found;
+    }
+    let (workload, free) = (case.workload(), case.free());
+    let question = Question {
+        world: &case.world,
+        workload: &workload,
+        free: &free,
+    };
+    let all = question.placements(&case.missing(), number);
+    all.into_iter().map(|new| (question.key(&new), new)).collect()
+}
+
+/// The placements of all domains that the rule admits, each with its key.
+fn placements_in_domains(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedReplica>)> {
     let all = domains(&case.world, rule.axis);
     let most = all
         .iter()
