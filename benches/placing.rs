@@ -105,7 +105,7 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
     };
     let replica = |placed: &PlacedReplica| Replica {
         role: placed.role,
-        host: Some(placed.host),
+        hosts: vec![placed.host],
         lost: false,
     };
     let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();

@@ -166,6 +166,7 @@ fn put(count: u32, rules: Option<Vec<SpecRule>>) -> Put {
             roles: vec![role(count, asked(0))],
             rules,
             quorum: true,
+            min: None,
             consumer_type: "INSTANCE".to_owned(),
         },
         body: String::new(),

@@ -4,6 +4,8 @@ pub mod even;
 pub mod evenness;
 pub mod occupied;
 
+use std::sync::Arc;
+
 use self::even::{Range, SiblingCounts};
 use self::occupied::{occupied_tree, outer_domain};
 use super::cluster::{Cluster, Standing};
@@ -68,11 +70,11 @@ impl Demands {
 pub struct ComparedDimension {
     /// Its index in [`Cluster::dimensions`].
     pub dimension: usize,
-    pub tree: LiveTree,
+    pub tree: Arc<LiveTree>,
     pub demands: Demands,
     /// Placed replicas in each domain and below. The replicas of a dead domain count in the live domains above.
     pub placed: Vec<u32>,
-    /// Placed replicas in the live children of each domain.
+    /// The sum of the placed replicas of the live children of each domain. A replica in several children counts in each.
     pub below: Vec<u32>,
     /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all
     /// replicas of the children are compared, as a judgement compares the replicas.
@@ -92,9 +94,14 @@ impl ComparedDimension {
         SiblingCounts::new(children.len() as u32, placed.collect())
     }
 
-    /// Placed replicas in a domain, outside of its live children.
-    pub fn beside(&self, domain: u32) -> u32 {
-        self.placed[domain as usize] - self.below[domain as usize]
+    /// Placed replicas in a domain, less the sum of its live children. Below zero if a replica is in several children.
+    pub fn beside(&self, domain: u32) -> i64 {
+        i64::from(self.placed[domain as usize]) - i64::from(self.below[domain as usize])
+    }
+
+    /// Placed replicas on hosts directly in a domain with children.
+    pub fn directly(&self, domain: u32) -> u32 {
+        self.beside(domain).max(0) as u32
     }
 
     /// The most replicas that hard rules admit in a domain. The cap ignores placed replicas.
@@ -148,7 +155,7 @@ impl Compared {
     /// `one_a_host`: no rule says how many replicas a host takes.
     pub fn new(
         cluster: &Cluster,
-        trees: &[LiveTree],
+        trees: &[Arc<LiveTree>],
         eligible: &[bool],
         rules: &[AxisRule],
         standing: Standing,
@@ -170,13 +177,13 @@ impl Compared {
                 return None;
             }
             let demands = Demands::of(rules, Axis::Domain(dimension), keeps_hard);
-            let counts = tree.sums(&cluster.dimensions[dimension], standing);
+            let counts = tree.counts(&cluster.dimensions[dimension], standing, |_| true);
             let children = |domain| tree.children(domain).iter().map(|&child| counts[child as usize]);
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;
             if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
                 let occupied = occupied_tree(cluster, eligible, standing, dimension);
-                let occupied = occupied.as_ref().unwrap_or(tree);
+                let occupied = occupied.as_ref().unwrap_or(&**tree);
                 outer = outer_domain(tree, occupied).map(|domain| (domain, cap));
                 if occupied.has_hosts_beside() {
                     demands_of_hosts.limit(cap);
@@ -184,7 +191,7 @@ impl Compared {
             }
             Some(ComparedDimension {
                 dimension,
-                tree: tree.clone(),
+                tree: Arc::clone(tree),
                 demands,
                 placed: counts,
                 below,
@@ -243,6 +250,11 @@ impl HostDemands {
             keeps_placed: false,
             weight: 0,
         }
+    }
+
+    /// Whether a rule `spread` is about hosts.
+    pub fn has_rule(&self) -> bool {
+        self.weight > 0
     }
 
     /// Whether the demands on a host depend on the total number of placed replicas.

@@ -98,6 +98,11 @@ impl Cost {
         Cost { hash: 0, ..self }
     }
 
+    /// All fields but the hard bounds, to compare placements that keep these bounds.
+    pub fn beyond_hard_bounds(self) -> Cost {
+        Cost { hard: 0, ..self }
+    }
+
     /// Whether no hard bound lacks a replica.
     pub fn keeps_hard_bounds(self) -> bool {
         self.hard <= 0

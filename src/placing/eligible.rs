@@ -25,14 +25,14 @@ pub struct Eligible {
     asked: Vec<Arc<[bool]>>,
     /// The dimensions in which a host needs a domain.
     needed: Vec<usize>,
-    /// By role and host.
+    /// By role and host. A host is eligible for a role if the host is in `any`, too.
     by_role: Vec<Arc<[bool]>>,
-    /// Whether a host is eligible for any role.
+    /// Whether a host is eligible for any role, and in the domain of [`Eligible::inside`].
     pub(super) any: Arc<[bool]>,
     /// Hosts that are eligible for any role.
     pub(super) count: u32,
     /// By dimension.
-    pub(super) trees: Vec<LiveTree>,
+    pub(super) trees: Vec<Arc<LiveTree>>,
     /// Of a workload of one: the eligible hosts of two replicas, if these are fewer.
     for_two: Option<Box<Eligible>>,
 }
@@ -112,20 +112,19 @@ impl Eligible {
     /// As this value, with only the hosts of a domain eligible.
     pub(super) fn inside(&self, cluster: &Cluster, domain: AxisDomain, interrupt: &Interrupt) -> Eligible {
         let hosts = 0..cluster.hosts;
-        let is_inside: Vec<bool> = hosts.map(|host| domain.has(cluster, host)).collect();
-        let inside = |hosts: &Arc<[bool]>| -> Arc<[bool]> {
-            let hosts = hosts.iter().zip(&is_inside);
-            hosts
-                .map(|(is_eligible, is_inside)| *is_eligible && *is_inside)
-                .collect()
-        };
-        let any = inside(&self.any);
+        let is_inside = hosts.map(|host| domain.has(cluster, host));
+        let any: Arc<[bool]> = self
+            .any
+            .iter()
+            .zip(is_inside)
+            .map(|(any, inside)| *any && inside)
+            .collect();
         Eligible {
             trees: live_trees(cluster, &any, interrupt),
             count: any.iter().filter(|any| **any).count() as u32,
             asked: self.asked.clone(),
             needed: self.needed.clone(),
-            by_role: self.by_role.iter().map(inside).collect(),
+            by_role: self.by_role.clone(),
             any,
             for_two: self
                 .for_two
@@ -137,13 +136,13 @@ impl Eligible {
     /// About how many bytes this value occupies.
     pub fn bytes(&self) -> usize {
         let by_role = self.asked.iter().chain(&self.by_role).chain([&self.any]);
-        let trees = self.trees.iter().map(LiveTree::bytes);
+        let trees = self.trees.iter().map(|tree| tree.bytes());
         let for_two = self.for_two.as_ref().map_or(0, |two| two.bytes());
         by_role.map(|hosts| hosts.len()).sum::<usize>() + trees.sum::<usize>() + for_two
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {
-        self.by_role[role][host as usize]
+        self.by_role[role][host as usize] && self.any[host as usize]
     }
 
     /// Whether a host matches a role, with or without domains.
@@ -159,14 +158,14 @@ impl Eligible {
 }
 
 /// The live part of each dimension.
-fn live_trees(cluster: &Cluster, any: &[bool], interrupt: &Interrupt) -> Vec<LiveTree> {
+fn live_trees(cluster: &Cluster, any: &[bool], interrupt: &Interrupt) -> Vec<Arc<LiveTree>> {
     let trees = cluster.dimensions.iter().map(|dimension| {
         interrupt.count((any.len() + dimension.tree.count()) as u64 / HOSTS_A_STEP);
         let mut direct = vec![0; dimension.tree.count()];
         for (leaf, _) in dimension.leaves.iter().zip(any).filter(|(_, any)| **any) {
             direct[leaf.0 as usize] += 1;
         }
-        LiveTree::of(&dimension.tree, direct)
+        Arc::new(LiveTree::of(&dimension.tree, direct))
     });
     trees.collect()
 }

@@ -9,7 +9,6 @@ use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::{DomainId, DomainTree};
 use super::eligible::Eligible;
-use super::live_tree::LiveTree;
 use super::rules::affinity::{AffinityRules, MarkedRule};
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Members, Mode, within_rule};
@@ -84,9 +83,9 @@ pub fn judge(
 ) -> Judgement {
     let budget = Budget::unbounded(interrupt);
     let domains = eligible.trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
-    let levels = eligible.trees.iter().map(LiveTree::levels).sum::<u64>();
+    let levels = eligible.trees.iter().map(|tree| tree.levels()).sum::<u64>();
     budget.count(domains + workload.placed.len() as u64 + workload.further.len() as u64 * levels);
-    let inside = hard_domain(cluster, workload.rules, workload.standing());
+    let inside = hard_domain(cluster, workload.rules, workload.placed);
     let inside = inside.map(|domain| eligible.inside(cluster, domain, interrupt));
     let (all, eligible) = (eligible, inside.as_ref().unwrap_or(eligible));
     let rules = axis_rules(workload, &eligible.trees, eligible.count);
@@ -298,7 +297,7 @@ impl Judging<'_> {
     fn within(&self) -> Option<Violation> {
         let (rule, within) = within_rule(self.workload.rules)?;
         let (cluster, placed) = (self.cluster, self.workload.placed);
-        let domains = PathDomains::of(cluster, within.axis, self.workload.standing());
+        let domains = PathDomains::of(cluster, within.axis, self.workload.placed);
         self.budget.count(u64::from(cluster.hosts) + domains.len() as u64);
         let fullest = domains.fullest();
         let outside = match fullest {

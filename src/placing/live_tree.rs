@@ -152,24 +152,6 @@ impl LiveTree {
         above.take_while(|&domain| domain > 0)
     }
 
-    /// The placed replicas in each domain and below, for a search: each domain has the sum of the domains inside. So a
-    /// domain around several domains of one replica counts the replica several times.
-    pub fn sums(&self, dimension: &Dimension, standing: Standing) -> Vec<u32> {
-        let leaf = |host: u32| dimension.leaves[host as usize].0;
-        let mut sums = vec![0; self.len()];
-        for replica in standing.placed {
-            sums[leaf(replica.host) as usize] += 1;
-        }
-        for same in standing.further.chunk_by(|one, other| one.replica == other.replica) {
-            let mut counted = HashSet::from([leaf(standing.placed[same[0].replica].host)]);
-            for domain in same.iter().map(|further| leaf(further.host)) {
-                sums[domain as usize] += u32::from(counted.insert(domain));
-            }
-        }
-        self.sum_up(&mut sums);
-        sums
-    }
-
     /// Adds the number of each domain to all its ancestors.
     pub fn sum_up(&self, counts: &mut [u32]) {
         for id in (1..counts.len()).rev() {

@@ -118,7 +118,13 @@ impl<H: Hosts> PlaceQuestion<'_, H> {
     fn place_within(&self, (rule, within): (usize, &Within)) -> Placed {
         let hosts = (self.cluster, self.eligible);
         let replicas = (self.workload, self.missing);
-        let candidates = candidate_domains(hosts, self.hosts, replicas, within, (self.effort.seed, self.budget));
+        let candidates = candidate_domains(
+            hosts,
+            self.hosts,
+            replicas,
+            within,
+            (self.effort.seed, self.effort.atomic, self.budget),
+        );
         let mut best: Option<(PlacementRank, Placed)> = None;
         let mut is_exact = true;
         for candidate in candidates {
@@ -126,8 +132,7 @@ impl<H: Hosts> PlaceQuestion<'_, H> {
                 break;
             }
             if let Some((rank, _)) = &best {
-                let is_short = self.effort.atomic && candidate.least.unplaced > 0;
-                if is_short || *rank <= candidate.least {
+                if *rank <= candidate.least {
                     break;
                 }
                 if self.budget.is_spent() {

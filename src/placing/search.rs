@@ -130,7 +130,7 @@ struct Search<'a, I> {
     is_exact: bool,
     /// Every placement has to leave room for one replica more, and to be as good as this placement in all that comes
     /// before room to grow.
-    growth: Option<(&'a Growth, Cost)>,
+    growth: Option<(&'a Growth<'a>, Cost)>,
 }
 
 impl<'a, I: Items> Search<'a, I> {
@@ -159,7 +159,7 @@ impl<'a, I: Items> Search<'a, I> {
 
     /// Replaces the best placement by the best placement with room for one replica more, if there is one that is as
     /// good in all that comes before. Returns the number of parts that were solved, and whether there is one.
-    fn look_for_room(&mut self, growth: &'a Growth) -> (u32, bool) {
+    fn look_for_room(&mut self, growth: &'a Growth<'a>) -> (u32, bool) {
         let Some(without_room) = self.best.take() else {
             return (0, false);
         };

@@ -11,5 +11,7 @@ mod placed_figures;
 mod properties;
 mod random_cases;
 mod safety;
+mod several_hosts;
 mod within;
+mod within_properties;
 mod worlds;

@@ -47,7 +47,7 @@ pub fn around(cluster: &Cluster, axis: Axis, host: u32) -> impl Iterator<Item = 
 }
 
 /// The domains of a rule: by domain, whether the domain is the whole path of a host, and the replicas inside. A replica
-/// is inside with all its hosts.
+/// on several hosts is inside the domains of the first host, which is up if any of the hosts is.
 pub struct PathDomains {
     axis: Axis,
     is_path: Vec<bool>,
@@ -55,7 +55,7 @@ pub struct PathDomains {
 }
 
 impl PathDomains {
-    pub fn of(cluster: &Cluster, axis: Axis, standing: Standing) -> PathDomains {
+    pub fn of(cluster: &Cluster, axis: Axis, placed: &[PlacedReplica]) -> PathDomains {
         let domains = match axis {
             Axis::Host => cluster.hosts as usize,
             Axis::Domain(at) => cluster.dimensions[at].tree.count(),
@@ -67,14 +67,8 @@ impl PathDomains {
             }
         }
         let mut counts = vec![0; domains];
-        let mut further = standing.further.iter().peekable();
-        for (at, replica) in standing.placed.iter().enumerate() {
-            let mut inside: Vec<u32> = around(cluster, axis, replica.host).collect();
-            while let Some(next) = further.next_if(|further| further.replica == at) {
-                let also: Vec<u32> = around(cluster, axis, next.host).collect();
-                inside.retain(|domain| also.contains(domain));
-            }
-            inside.into_iter().for_each(|domain| counts[domain as usize] += 1);
+        for domain in placed.iter().flat_map(|replica| around(cluster, axis, replica.host)) {
+            counts[domain as usize] += 1;
         }
         PathDomains { axis, is_path, counts }
     }
@@ -112,7 +106,7 @@ impl PathDomains {
 /// The domain that keeps the most replicas, if at most `wanted` replicas of each role stay. Of equal domains the
 /// fullest, then the innermost.
 pub fn best_to_keep(cluster: &Cluster, axis: Axis, placed: &[PlacedReplica], wanted: &[u32]) -> Option<AxisDomain> {
-    let domains = PathDomains::of(cluster, axis, Standing { placed, further: &[] });
+    let domains = PathDomains::of(cluster, axis, placed);
     let mut by_role: HashMap<(u32, usize), u32> = HashMap::new();
     let mut kept: HashMap<u32, u32> = HashMap::new();
     for replica in placed {
@@ -128,7 +122,7 @@ pub fn best_to_keep(cluster: &Cluster, axis: Axis, placed: &[PlacedReplica], wan
 }
 
 /// The domain that holds most of the placed replicas, if a hard rule `within` keeps all replicas in one domain.
-pub fn hard_domain(cluster: &Cluster, rules: &[Rule], standing: Standing) -> Option<AxisDomain> {
+pub fn hard_domain(cluster: &Cluster, rules: &[Rule], placed: &[PlacedReplica]) -> Option<AxisDomain> {
     let (_, within) = hard_within_rule(rules)?;
-    PathDomains::of(cluster, within.axis, standing).fullest()
+    PathDomains::of(cluster, within.axis, placed).fullest()
 }

@@ -295,7 +295,7 @@ fn release(planning: &Planning<'_>, draft: &mut Draft) {
     let is_lost = |host: u32| snapshot.state(list.slots[host as usize]) == ProviderState::Lost;
     let replicas = draft.kept.iter().map(|it| placing::Replica {
         role: it.role,
-        host: it.hosts.first().copied(),
+        hosts: it.hosts.clone(),
         lost: it.hosts.first().is_some_and(|host| is_lost(*host)),
     });
     let replicas: Vec<placing::Replica> = replicas.collect();

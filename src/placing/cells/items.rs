@@ -11,6 +11,11 @@ pub trait Items {
     /// The number of items.
     fn count(&self) -> u32;
 
+    /// At least the number of items that may take a replica.
+    fn usable(&self) -> u32 {
+        self.count()
+    }
+
     /// The cells of the items by the compared dimensions. An item with a free place is in live domains.
     fn index(&self, compared: &Compared) -> Arc<CellIndex>;
 

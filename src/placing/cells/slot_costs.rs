@@ -4,7 +4,7 @@ use super::items::Items;
 use crate::placing::budget::Budget;
 use crate::placing::cost::Cost;
 
-/// The most slots that are computed. With more slots, each item gets an equal part.
+/// The most slots that are computed. With more slots, each usable item gets an equal part.
 const MAX_SLOTS: u32 = 1 << 20;
 
 /// Computes the costs of slots for the missing replicas.
@@ -29,7 +29,7 @@ impl<'a> SlotCosts<'a> {
         let total: u32 = missing.iter().sum();
         SlotCosts {
             budget,
-            most: total.min((MAX_SLOTS / items.count().max(1)).max(1)),
+            most: total.min((MAX_SLOTS / items.usable().max(1)).max(1)),
             // With several roles the taken slots need not be the cheapest.
             most_of_cell: if wanted.len() > 1 { u32::MAX } else { total },
             paid: wanted

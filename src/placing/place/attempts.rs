@@ -43,11 +43,11 @@ pub struct BestPlacement {
 }
 
 /// Whether one replica more may have a place.
-enum RoomForMore {
+enum RoomForMore<'a> {
     NotAsked,
     /// No dimension admits one more.
     None,
-    In(Growth),
+    In(Growth<'a>),
 }
 
 impl<H: Hosts> Placing<'_, H> {
@@ -136,9 +136,9 @@ impl<H: Hosts> Placing<'_, H> {
         outcome
     }
 
-    /// The places and rules of one replica more. Not asked without a hard spread, or if hosts take replicas of several
-    /// roles: whether one more fits beside them is not known.
-    fn room_for_more(&self, cells: &Cells, bounds: &CountBounds) -> RoomForMore {
+    /// The places and rules of one replica more. Not asked without a hard spread, or if a rule lets hosts take replicas
+    /// of several roles: whether one more fits beside them is not known.
+    fn room_for_more(&self, cells: &Cells, bounds: &CountBounds) -> RoomForMore<'_> {
         let Some(next) = self.next.as_ref() else {
             return RoomForMore::NotAsked;
         };
@@ -149,10 +149,11 @@ impl<H: Hosts> Placing<'_, H> {
             bounds: next.hosts.bounds(next.placed + more),
         };
         let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
-        let mut free = if takes_one {
-            cells.free.clone()
-        } else if self.missing.iter().filter(|missing| **missing > 0).count() > 1 {
+        let has_several_roles = self.missing.iter().filter(|missing| **missing > 0).count() > 1;
+        let mut free = if has_several_roles && (!takes_one || next.hosts.has_rule()) {
             return RoomForMore::NotAsked;
+        } else if takes_one {
+            cells.free.clone()
         } else {
             let no_prices = vec![Cost::ZERO; self.missing.len()];
             let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
@@ -174,7 +175,7 @@ impl<H: Hosts> Placing<'_, H> {
             return RoomForMore::None;
         }
         let places = (Arc::clone(&cells.index), free);
-        RoomForMore::In(Growth::new(next.clone(), places, needed, Cost::before_rank))
+        RoomForMore::In(Growth::new(next, places, needed, Cost::before_rank))
     }
 
     /// The cells that `new` replicas of one role need.

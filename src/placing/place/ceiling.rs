@@ -27,7 +27,8 @@ fn of_dimension(dimension: &ComparedDimension, direct: &[u32]) -> u32 {
             _ => u32::MAX,
         };
         let below: u32 = children.map(|(placed, most)| most.min(even.max(placed))).sum();
-        most[domain as usize] = dimension.beside(domain) + direct[domain as usize] + below;
+        let all = dimension.beside(domain) + i64::from(direct[domain as usize]) + i64::from(below);
+        most[domain as usize] = all.clamp(0, u32::MAX.into()) as u32;
     }
     most[0]
 }

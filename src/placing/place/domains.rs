@@ -16,6 +16,10 @@ use crate::placing::rules::modes::has_host_rule;
 use crate::placing::rules::{Level, Within};
 use crate::placing::within::{AxisDomain, PathDomains, around};
 
+/// The most replicas for which a host is asked before the search. A host with more room counts as a host with room for
+/// all: the bound stays a lower bound.
+const MOST_ASKED: u32 = 16;
+
 /// The rank of a placement; the least is best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PlacementRank {
@@ -29,6 +33,7 @@ pub struct PlacementRank {
 
 impl PlacementRank {
     pub fn new((unplaced, not_admitted): (u32, u32), cost: Cost, is_stuck: bool) -> PlacementRank {
+        let cost = cost.beyond_hard_bounds();
         PlacementRank {
             unplaced,
             not_admitted,
@@ -83,9 +88,9 @@ pub fn candidate_domains(
     hosts: &impl Hosts,
     (workload, missing): (&Workload, &[u32]),
     within: &Within,
-    (seed, budget): (u64, &Budget),
+    (seed, is_atomic, budget): (u64, bool, &Budget),
 ) -> Vec<CandidateDomain> {
-    let domains = PathDomains::of(cluster, within.axis, workload.standing());
+    let domains = PathDomains::of(cluster, within.axis, workload.placed);
     budget.count_list(u64::from(cluster.hosts) + domains.len() as u64);
     let (is_hard, most) = (within.level == Level::Hard, domains.most());
     let total: u32 = missing.iter().sum();
@@ -96,40 +101,58 @@ pub fn candidate_domains(
         (within, is_hard),
         (seed, budget),
     );
-    let anywhere = all.least_cost(total, budget);
+    let wanted = WantedPlaces {
+        total,
+        anywhere: all.least_cost(total, budget),
+        level: within.level,
+        is_atomic,
+    };
     let may_hold = domains.all().filter(|(_, count)| !is_hard || *count == most);
     let candidates = may_hold.filter_map(|(domain, placed)| {
         let places = by_domain.remove(&domain.domain.0).unwrap_or_default();
         if placed == 0 && !places.has_eligible {
             return None;
         }
-        Some(candidate(
-            (domain, places),
-            (within, workload.placed.len() as u32 - placed),
-            (total, anywhere),
-            budget,
-        ))
+        let outside = workload.placed.len() as u32 - placed;
+        Some(CandidateDomain {
+            domain,
+            least: wanted.least_rank(places, outside, budget),
+        })
     });
     let mut candidates: Vec<CandidateDomain> = candidates.collect();
     candidates.sort_by_key(|candidate| candidate.least);
     candidates
 }
 
-/// A domain with its bound. `outside` are placed replicas outside of the domain.
-fn candidate(
-    (domain, mut places): (AxisDomain, Places),
-    (within, outside): (&Within, u32),
-    (total, anywhere): (u32, Cost),
-    budget: &Budget,
-) -> CandidateDomain {
-    let lacking = total.saturating_sub(places.count());
-    let least = if within.level == Level::Hard {
-        PlacementRank::new((lacking, 0), places.least_cost(total, budget), false)
-    } else {
-        let broken = Cost::of_level(within.level) * (outside + lacking);
-        PlacementRank::new((0, 0), anywhere + broken, false)
-    };
-    CandidateDomain { domain, least }
+/// What the bounds of all domains share.
+struct WantedPlaces {
+    /// The missing replicas.
+    total: u32,
+    /// The least cost of all missing replicas on hosts of the cluster, if the rule is not hard.
+    anywhere: Cost,
+    level: Level,
+    is_atomic: bool,
+}
+
+impl WantedPlaces {
+    /// The bound of a domain. `outside` are placed replicas outside of the domain.
+    fn least_rank(&self, mut places: Places, outside: u32, budget: &Budget) -> PlacementRank {
+        let (total, lacking) = (self.total, self.total.saturating_sub(places.count()));
+        let inside = places.least_cost(total, budget);
+        if self.level == Level::Hard {
+            let short = match lacking {
+                0 => (0, 0),
+                // A refused request places nothing.
+                _ if self.is_atomic => (total, lacking),
+                _ => (lacking, 0),
+            };
+            return PlacementRank::new(short, if short.0 == total { Cost::ZERO } else { inside }, false);
+        }
+        let of_level = Cost::of_level(self.level);
+        let partly = self.anywhere + of_level * (outside + lacking.max(1));
+        let whole = (lacking == 0).then(|| inside + of_level * outside);
+        PlacementRank::new((0, 0), whole.map_or(partly, |whole| whole.min(partly)), false)
+    }
 }
 
 /// The places by domain, and the places of all hosts. Lists of a domain's hosts are needed only for a hard rule.
@@ -167,7 +190,16 @@ fn places(
         let offers = offers.filter_map(|role| {
             let first = hosts.offer(host, role, 0)?;
             let cost = cost_of_offer(first, host, seed) + effect.cost;
-            Some((cost, room(hosts, (host, role), missing[role].min(most), budget)))
+            let asked = missing[role].min(most).min(MOST_ASKED);
+            let room = room(hosts, (host, role), asked, budget);
+            Some((
+                cost,
+                if room == MOST_ASKED {
+                    missing[role].min(most)
+                } else {
+                    room
+                },
+            ))
         });
         let offers: Vec<(Cost, u32)> = offers.take_while(|_| most > 0).collect();
         let cheapest = offers.iter().map(|(cost, _)| *cost).min();

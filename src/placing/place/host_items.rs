@@ -49,6 +49,10 @@ impl<H: Hosts> Items for HostItems<'_, H> {
         self.placing.cluster.hosts
     }
 
+    fn usable(&self) -> u32 {
+        self.placing.eligible.count
+    }
+
     fn index(&self, compared: &Compared) -> Arc<CellIndex> {
         let dimensions = compared.dimensions.iter().map(|it| it.dimension);
         self.placing.cluster.cell_index(dimensions.collect())

@@ -1,6 +1,8 @@
 //! Resolves spread rules: the mode and the limit of each `Spread` rule in each of its dimensions, for n replicas on the
 //! eligible hosts.
 
+use std::sync::Arc;
+
 use super::{Axis, Level, Mode, Rule, Spread, spreads, within_rule};
 use crate::placing::cluster::Workload;
 use crate::placing::eligible::Eligible;
@@ -49,7 +51,7 @@ impl AxisRule {
 }
 
 /// All `Spread` rules of a workload in each of their dimensions. `eligible` is the number of eligible hosts.
-pub fn axis_rules(workload: &Workload, trees: &[LiveTree], eligible: u32) -> Vec<AxisRule> {
+pub fn axis_rules(workload: &Workload, trees: &[Arc<LiveTree>], eligible: u32) -> Vec<AxisRule> {
     let n = workload.wanted.iter().sum();
     let mut all = Vec::new();
     for (rule, spread) in spreads(workload.rules) {

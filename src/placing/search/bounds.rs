@@ -40,7 +40,7 @@ impl Bounds {
                 _ => self.domains[at].cost_at(dimension.placed[at], &dimension.demands),
             };
             let is_mixed = direct[at] > 0 && !tree.children(domain).is_empty();
-            let beside = if is_mixed { dimension.beside(domain) } else { 0 };
+            let beside = if is_mixed { dimension.directly(domain) } else { 0 };
             own + Cost::of_square(dimension.weight_beside(domain), beside)
         });
         costs.fold(Cost::ZERO, |sum, cost| sum + cost)
@@ -99,18 +99,21 @@ impl<'a> Walk<'a> {
     fn limit_below(&mut self, domain: u32, split: Option<Range>) -> Option<()> {
         let at = domain as usize;
         let beside = self.dimension.beside(domain);
-        let inside = self.dimension.placed[at] - beside;
+        let inside = self.dimension.below[at];
         let mut below = Range::of(inside, inside + self.new);
         if let Some(all) = self.follows[at] {
-            below.least = below.least.max(all.least.saturating_sub(beside + self.direct[at]));
-            below.most = below.most.min(all.most.saturating_sub(beside));
+            below.least = below.least.max(less(all.least, beside + i64::from(self.direct[at])));
+            below.most = below.most.min(less(all.most, beside));
         }
         if let Some(split) = split {
             below = Range::of(below.least.max(split.least), below.most.min(split.most));
             // Without places of its own, the domain has as many replicas as its children, and those beside.
             if self.direct[at] == 0 && domain > 0 {
                 let own = &mut self.domains[at].hard;
-                *own = Range::of(own.least.max(below.least + beside), own.most.min(below.most + beside));
+                *own = Range::of(
+                    own.least.max(less(below.least, -beside)),
+                    own.most.min(less(below.most, -beside)),
+                );
             }
         }
         self.below[at] = below;
@@ -128,7 +131,7 @@ impl<'a> Walk<'a> {
         let hard = (is_compared && self.follows[at].is_some()).then(|| siblings.shares(below));
         let (own, beside) = (self.domains[at].even, self.dimension.beside(domain));
         let even_below = match self.direct[at] {
-            0 => Range::of(own.least.saturating_sub(beside), own.most.saturating_sub(beside)),
+            0 => Range::of(less(own.least, beside), less(own.most, beside)),
             _ => below,
         };
         let keeps_placed = self.dimension.keeps_placed;
@@ -150,4 +153,9 @@ impl<'a> Walk<'a> {
             };
         }
     }
+}
+
+/// A number less the replicas beside the children of a domain, and not below zero.
+fn less(number: u32, beside: i64) -> u32 {
+    (i64::from(number) - beside).clamp(0, u32::MAX.into()) as u32
 }

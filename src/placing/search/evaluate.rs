@@ -38,11 +38,13 @@ pub fn evaluate(compared: usize, dimension: &ComparedDimension, counts: &[u32], 
     let has_children = |domain: &u32| tree.is_live(*domain) && !tree.children(*domain).is_empty();
     for parent in (0..tree.len() as u32).filter(has_children) {
         let children = tree.children(parent);
-        let below = children.iter().map(|&child| counts[child as usize]).sum();
+        let below: u32 = children.iter().map(|&child| counts[child as usize]).sum();
         walk.below[parent as usize] = Range::of(below, below);
         walk.limit_children(parent);
         if direct[parent as usize] > 0 {
-            verdict.cost += Cost::of_square(dimension.weight_beside(parent), counts[parent as usize] - below);
+            let all = i64::from(counts[parent as usize]) - i64::from(below);
+            let new = (all - dimension.beside(parent)) as u32;
+            verdict.cost += Cost::of_square(dimension.weight_beside(parent), dimension.directly(parent) + new);
         }
         for &child in children {
             let (count, bounds) = (counts[child as usize], &walk.domains[child as usize]);

@@ -16,9 +16,9 @@ use crate::placing::cost::Cost;
 use crate::placing::domain_tree::DomainTree;
 
 /// The places and the rules of the next replica. The numbers of cells are those of `index`.
-pub struct Growth {
+pub struct Growth<'a> {
     /// The demands of the rules for one replica more.
-    next: Compared,
+    next: &'a Compared,
     index: Arc<CellIndex>,
     /// The free places of each cell before the placement.
     free: Vec<u32>,
@@ -28,15 +28,15 @@ pub struct Growth {
     before: fn(Cost) -> Cost,
 }
 
-impl Growth {
+impl<'a> Growth<'a> {
     /// `free`: the free places of each cell of the index. `needed`: the compared dimensions in which a host without a
     /// domain takes a single replica, and not two. `before`: the fields of a cost that come before room to grow.
     pub fn new(
-        next: Compared,
+        next: &'a Compared,
         (index, free): (Arc<CellIndex>, Vec<u32>),
         needed: Vec<usize>,
         before: fn(Cost) -> Cost,
-    ) -> Growth {
+    ) -> Growth<'a> {
         Growth {
             next,
             index,
@@ -86,7 +86,7 @@ impl Growth {
     }
 
     /// Cells of the search that a placement with room for one replica more leaves empty.
-    pub fn empty<'a>(&'a self, cells: &'a Cells) -> impl Iterator<Item = (u32, Range)> + 'a {
+    pub fn empty(&self, cells: &Cells) -> impl Iterator<Item = (u32, Range)> {
         let for_one = (0..cells.len() as u32).filter(|&cell| self.is_for_one(cells, cell));
         for_one.map(|cell| (cell, Range::of(0, 0)))
     }

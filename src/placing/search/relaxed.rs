@@ -357,7 +357,7 @@ impl UnitCosts for CellArcs<'_> {
             Unit::Direct(end, domain) => {
                 let dimension = &self.relaxation.compared.dimensions[self.end(end)?];
                 let weight = dimension.weight_beside(domain);
-                let count = dimension.beside(domain) + number;
+                let count = dimension.directly(domain) + number;
                 Some(Cost::of_square(weight, count + 1) - Cost::of_square(weight, count))
             }
         }

@@ -66,7 +66,7 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
     }
     let replica = |host| Replica {
         role: 0,
-        host: Some(host),
+        hosts: vec![host],
         lost: false,
     };
     let placed: Vec<Replica> = (0..40).map(replica).collect();

@@ -28,7 +28,7 @@ fn rules() -> [Rule; 1] {
 fn replicas() -> Vec<Replica> {
     let replica = |host: u32| Replica {
         role: usize::from(host >= HOSTS / 2),
-        host: Some(host),
+        hosts: vec![host],
         lost: false,
     };
     (0..HOSTS).map(replica).collect()

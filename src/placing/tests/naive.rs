@@ -63,9 +63,11 @@ impl Node {
 
     /// Adds the square of the replicas beside the children to all sums, if a host beside the children is free.
     fn add_square_beside(&self, sums: &mut [u64]) {
-        let below: u32 = self.live().iter().map(|child| child.count).sum();
+        let sum = |count: fn(&Node) -> u32| self.live().iter().map(|child| count(child)).sum::<u32>();
+        let placed = self.placed.saturating_sub(sum(|child| child.placed));
+        let new = self.count - self.placed - sum(|child| child.count - child.placed);
         if self.direct > 0 {
-            sums.iter_mut().for_each(|sum| *sum += square(self.count - below));
+            sums.iter_mut().for_each(|sum| *sum += square(placed + new));
         }
     }
 
@@ -270,12 +272,8 @@ impl Question<'_> {
             let at = replica.host as usize;
             let same_role = on_host(replica.host).filter(|other| other.role == replica.role).count() as u32;
             let all = on_host(replica.host).count() as u32;
-            let placed = self
-                .workload
-                .placed
-                .iter()
-                .filter(|other| other.host == replica.host)
-                .count() as u32;
+            let placed = self.hosts_of_replicas(&[]);
+            let placed = placed.iter().filter(|hosts| hosts.contains(&replica.host)).count() as u32;
             self.world.eligible[at][replica.role]
                 && self.has_domains(at)
                 && same_role <= self.world.offers[at][replica.role].0
@@ -485,9 +483,10 @@ fn uneven(node: &Node, from: (u32, u32)) -> i64 {
         return 0;
     }
     let below: u32 = live.iter().map(|child| child.count).sum();
-    let beside = node.placed - live.iter().map(|child| child.placed).sum::<u32>();
+    let in_children = live.iter().map(|child| child.placed).sum::<u32>();
+    let inside = |number: u32| (number + in_children).saturating_sub(node.placed);
     let (least, most) = match node.direct {
-        0 => (from.0.saturating_sub(beside), from.1.saturating_sub(beside)),
+        0 => (inside(from.0), inside(from.1)),
         _ => (below, below),
     };
     let (least, most) = (poured(&live, least).0, poured(&live, most).1);

@@ -169,7 +169,7 @@ fn found_p3_what_stays_is_the_most_even_set() {
     for (n, ends) in [(4, [2, 1, 1]), (3, [1, 1, 1])] {
         let replicas = placed.iter().map(|replica| Replica {
             role: 0,
-            host: Some(replica.host),
+            hosts: vec![replica.host],
             lost: false,
         });
         let gone = world

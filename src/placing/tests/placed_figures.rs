@@ -98,7 +98,7 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
     let (world, rules) = (configuration(3), [spread(Mode::Adaptive, &BOTH)]);
     let replicas = ["N1", "N6", "N7", "N3", "N5"].map(|name| Replica {
         role: 0,
-        host: Some(world.host(name)),
+        hosts: vec![world.host(name)],
         lost: false,
     });
     let gone = world.released(&workload(&[4], &rules), &replicas).gone;
@@ -107,14 +107,12 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
         .filter(|at| !gone.contains(at))
         .map(|at| PlacedReplica {
             role: 0,
-            host: replicas[at].host.unwrap_or_default(),
+            host: replicas[at].hosts[0],
         })
         .collect();
     let amount = |placed: &[PlacedReplica]| world.judge(&with(placed, &[4], &rules)).violations.len();
     let least = (0..5).map(|without| {
-        let rest = (0..5)
-            .filter(|at| *at != without)
-            .map(|at| replicas[at].host.unwrap_or_default());
+        let rest = (0..5).filter(|at| *at != without).map(|at| replicas[at].hosts[0]);
         amount(&rest.map(|host| PlacedReplica { role: 0, host }).collect::<Vec<_>>())
     });
     assert_eq!(Some(amount(&rest)), least.min());
@@ -125,12 +123,12 @@ fn the_order_in_which_replicas_go() {
     let world = nine_machines().only(&["vm1", "vm2", "vm3", "vm4", "vm5", "vm6", "vm7", "vm9"]);
     let at = |name: &str, lost: bool| Replica {
         role: 0,
-        host: Some(world.host(name)),
+        hosts: vec![world.host(name)],
         lost,
     };
     let nowhere = Replica {
         role: 0,
-        host: None,
+        hosts: Vec::new(),
         lost: false,
     };
     // vm8 is not eligible; vm4 is lost; vm2 shares its site with vm1.

@@ -9,7 +9,7 @@ use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_case_with_further_hosts, any_crowd, any_strict_case};
 use super::worlds::{atomic, subsets};
 use crate::placing::release::Released;
-use crate::placing::{Broken, Effort, PlacedReplica, Replica, Rule, Workload};
+use crate::placing::{Broken, Effort, FurtherHost, PlacedReplica, Replica, Rule, Workload};
 use crate::tests::proptest_config;
 
 /// Of each property.
@@ -152,7 +152,7 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
         .iter()
         .map(|placed| Replica {
             role: placed.role,
-            host: Some(placed.host),
+            hosts: vec![placed.host],
             lost: false,
         })
         .collect();
@@ -209,6 +209,52 @@ fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseE
     Ok(())
 }
 
+/// As [`release_equals_the_oracle`], for replicas on several hosts: the replicas that stay break the fewest hard rules.
+fn release_on_several_hosts_keeps_rules(case: &Case, fewer: u32) -> Result<(), TestCaseError> {
+    let hosts_of = |at: usize| {
+        let further = case.further.iter().filter(move |further| further.replica == at);
+        let first = std::iter::once(case.placed[at].host);
+        first.chain(further.map(|further| further.host)).collect::<Vec<u32>>()
+    };
+    let replicas = case.placed.iter().enumerate().map(|(at, placed)| Replica {
+        role: placed.role,
+        hosts: hosts_of(at),
+        lost: false,
+    });
+    let replicas: Vec<Replica> = replicas.collect();
+    let wanted = [(replicas.len() as u32).saturating_sub(fewer)];
+    let judged = |stay: &[usize]| {
+        let placed: Vec<PlacedReplica> = stay.iter().map(|at| case.placed[*at]).collect();
+        let further = stay.iter().enumerate().flat_map(|(replica, at)| {
+            let further = hosts_of(*at).into_iter().skip(1);
+            further.map(move |host| FurtherHost { replica, host })
+        });
+        let workload = Workload {
+            wanted: &wanted,
+            placed: &placed,
+            further: &further.collect::<Vec<_>>(),
+            ..case.workload()
+        };
+        case.world.judge(&workload).violations.len()
+    };
+    let Released { gone, .. } = case.world.released(
+        &Workload {
+            wanted: &wanted,
+            ..case.workload()
+        },
+        &replicas,
+    );
+    let stay: Vec<usize> = (0..replicas.len()).filter(|at| !gone.contains(at)).collect();
+    prop_assert_eq!(stay.len() as u32, wanted[0]);
+    let valid = subsets(replicas.len(), stay.len())
+        .into_iter()
+        .find(|stay| judged(stay) == 0);
+    if let Some(valid) = valid {
+        prop_assert_eq!(judged(&stay), 0, "{:?} stay, and {:?} break no rule", stay, valid);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -252,6 +298,20 @@ proptest! {
         case in any_case_with_further_hosts(2, 3)
     ) {
         judgement_equals_the_oracle(&case)?;
+    }
+
+    #[test]
+    fn found_p4_replicas_beside_replicas_on_several_hosts_equal_the_oracles(
+        case in any_case_with_further_hosts(1, 2)
+    ) {
+        atomic_equals_the_oracle(&case)?;
+    }
+
+    #[test]
+    fn found_p4_what_stays_of_replicas_on_several_hosts_is_valid_if_anything_is(
+        case in any_case_with_further_hosts(1, 2), fewer in 1..3_u32
+    ) {
+        release_on_several_hosts_keeps_rules(&case, fewer)?;
     }
 
     #[test]

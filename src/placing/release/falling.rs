@@ -1,0 +1,323 @@
+//! The replicas of roles with a surplus, and the best replicas to keep.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::placing::budget::Budget;
+use crate::placing::cells::index::CellIndex;
+use crate::placing::cells::items::Items;
+use crate::placing::cluster::{Cluster, FurtherHost, PlacedReplica, Standing, Workload};
+use crate::placing::compared::Compared;
+use crate::placing::cost::Cost;
+use crate::placing::eligible::Eligible;
+use crate::placing::rules::affinity::AffinityRules;
+use crate::placing::rules::modes::{AxisRule, has_host_rule, rules_of_next};
+use crate::placing::rules::{Axis, Level};
+use crate::placing::search::growth::Growth;
+use crate::placing::search::role_prices::priced_cells;
+use crate::placing::search::{Wanted, search};
+use crate::placing::within::AxisDomain;
+
+/// The most replicas on several hosts of which each may stay or go. The others count on their first hosts.
+const MOST_ON_SEVERAL: usize = 4;
+
+/// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replica {
+    pub role: usize,
+    /// All hosts of the replica, each once. Empty without a place.
+    pub hosts: Vec<u32>,
+    /// Whether the first host is lost or unknown.
+    pub lost: bool,
+}
+
+/// Replicas that stay.
+#[derive(Clone, Default)]
+pub struct Staying {
+    placed: Vec<PlacedReplica>,
+    further: Vec<FurtherHost>,
+}
+
+impl Staying {
+    pub fn add(&mut self, replica: &Replica) {
+        let [first, further @ ..] = &replica.hosts[..] else {
+            return;
+        };
+        let at = self.placed.len();
+        self.placed.push(PlacedReplica {
+            role: replica.role,
+            host: *first,
+        });
+        let further = further.iter().map(|&host| FurtherHost { replica: at, host });
+        self.further.extend(further);
+    }
+
+    fn standing(&self) -> Standing<'_> {
+        Standing {
+            placed: &self.placed,
+            further: &self.further,
+        }
+    }
+}
+
+/// The best replicas to keep, as indices of [`Falling::replicas`].
+struct Kept {
+    cost: Cost,
+    is_stuck: bool,
+    is_exact: bool,
+    items: Vec<usize>,
+}
+
+impl Kept {
+    fn rank(&self) -> (Cost, bool, Cost) {
+        (self.cost.before_hash(), self.is_stuck, self.cost)
+    }
+}
+
+/// The replicas of roles with a surplus. Each is an item of its own, which may stay.
+pub struct Falling<'a> {
+    pub cluster: &'a Cluster,
+    pub eligible: &'a Eligible,
+    pub workload: &'a Workload<'a>,
+    pub rules: Vec<AxisRule>,
+    pub budget: &'a Budget<'a>,
+    /// With their indices.
+    pub replicas: Vec<(usize, &'a Replica)>,
+    /// The cost of keeping each replica.
+    pub costs: Vec<Cost>,
+}
+
+impl Falling<'_> {
+    /// Whether each replica stays, of each role the number in `keep`.
+    ///
+    /// With several roles the search may find nothing before the budget is spent. As a fallback each role in turn keeps
+    /// its best replicas: for a single role the first flow is an answer.
+    pub fn stays(&self, keep: &[u32], mut staying: Staying, is_exact: &mut bool) -> Vec<bool> {
+        let mut stays = vec![false; self.replicas.len()];
+        if let Some(kept) = self.keep_best_on_several(keep, &staying) {
+            *is_exact &= kept.is_exact;
+            kept.items.iter().for_each(|item| stays[*item] = true);
+            return stays;
+        }
+        if self.budget.has_ended() {
+            return stays;
+        }
+        *is_exact = false;
+        let none_decided = vec![false; self.replicas.len()];
+        for role in (0..keep.len()).filter(|&role| keep[role] > 0) {
+            if self.budget.has_ended() {
+                break;
+            }
+            let mut of_role = vec![0; keep.len()];
+            of_role[role] = keep[role];
+            let kept = self.keep_best(&of_role, &staying, &none_decided);
+            for item in kept.into_iter().flat_map(|kept| kept.items) {
+                stays[item] = true;
+                staying.add(self.replicas[item].1);
+            }
+        }
+        stays
+    }
+
+    /// Keeps the best replicas. A replica on several hosts is no item of a flow: for each set of these replicas that
+    /// may stay, the best other replicas are chosen.
+    fn keep_best_on_several(&self, keep: &[u32], staying: &Staying) -> Option<Kept> {
+        let several = (0..self.replicas.len()).filter(|&item| self.replicas[item].1.hosts.len() > 1);
+        let several: Vec<usize> = several.collect();
+        let decided = &several[..several.len().min(MOST_ON_SEVERAL)];
+        let mut is_decided = vec![false; self.replicas.len()];
+        decided.iter().for_each(|item| is_decided[*item] = true);
+        let mut best: Option<Kept> = None;
+        let mut are_all_exact = decided.len() == several.len();
+        for set in 0..1_u32 << decided.len() {
+            let stay = decided.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
+            let stay: Vec<usize> = stay.map(|(_, item)| *item).collect();
+            let (mut left, mut beside) = (
+                keep.iter().map(|&number| i64::from(number)).collect::<Vec<_>>(),
+                staying.clone(),
+            );
+            for &item in &stay {
+                left[self.replicas[item].1.role] -= 1;
+                beside.add(self.replicas[item].1);
+            }
+            let left: Option<Vec<u32>> = left.into_iter().map(|number| number.try_into().ok()).collect();
+            let Some(mut kept) = left.and_then(|left| self.keep_best(&left, &beside, &is_decided)) else {
+                continue;
+            };
+            are_all_exact &= kept.is_exact;
+            kept.cost = stay.iter().fold(kept.cost, |sum, &item| sum + self.costs[item]);
+            kept.items.extend(stay);
+            if best.as_ref().is_none_or(|best| kept.rank() < best.rank()) {
+                best = Some(kept);
+            }
+        }
+        best.map(|best| Kept {
+            is_exact: are_all_exact,
+            ..best
+        })
+    }
+
+    /// Keeps the best replicas beside the staying replicas, without the replicas that are decided. `None` if the search
+    /// found no answer before its budget was spent.
+    fn keep_best(&self, keep: &[u32], staying: &Staying, is_decided: &[bool]) -> Option<Kept> {
+        let Eligible { trees, any, .. } = self.eligible;
+        let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
+        let levels = trees.iter().map(|tree| tree.levels()).sum::<u64>();
+        let count = self.replicas.len() as u64;
+        if self.budget.count(domains + any.len() as u64) || self.budget.count(count * levels) {
+            return None;
+        }
+        let standing = staying.standing();
+        let compared = Compared::new(self.cluster, trees, any, &self.rules, standing, (false, false));
+        let wanted = Wanted {
+            missing: keep,
+            new: keep.iter().sum(),
+            cost_before: Cost::ZERO,
+            budget: self.budget,
+            has_fallback: keep.iter().filter(|number| **number > 0).count() > 1,
+        };
+        let items = FallingItems {
+            falling: self,
+            is_decided,
+        };
+        let cells = priced_cells(&items, &compared, wanted);
+        let next = self.next(standing);
+        let growth = next.as_ref().map(|next| self.growth(next, &compared, standing));
+        let outcome = search(&items, &compared, &cells, wanted, growth.as_ref());
+        let (cost, assigned) = outcome.best?;
+        Some(Kept {
+            cost,
+            is_stuck: outcome.is_stuck,
+            is_exact: outcome.is_exact,
+            items: assigned.iter().map(|assigned| assigned.item as usize).collect(),
+        })
+    }
+
+    /// The demands of the rules for one replica more. `None` without a hard spread.
+    fn next(&self, standing: Standing) -> Option<Compared> {
+        let rules = rules_of_next(self.workload, self.eligible)?;
+        let one_a_host = !has_host_rule(self.workload.rules);
+        let Eligible { trees, any, .. } = self.eligible.for_one_more();
+        Some(Compared::new(
+            self.cluster,
+            trees,
+            any,
+            &rules,
+            standing,
+            (one_a_host, true),
+        ))
+    }
+
+    /// One replica more on the eligible hosts without a staying replica. Room of the hosts is not known.
+    fn growth<'a>(&self, next: &'a Compared, compared: &Compared, standing: Standing) -> Growth<'a> {
+        let one_a_host = !has_host_rule(self.workload.rules);
+        let any = &self.eligible.for_one_more().any;
+        let index = self
+            .cluster
+            .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
+        let places = if one_a_host { 1 } else { u32::MAX >> 16 };
+        let mut free = vec![0_u32; index.cells as usize];
+        for (&cell, _) in index
+            .cell_of
+            .iter()
+            .zip(any.iter())
+            .filter(|(_, is_eligible)| **is_eligible)
+        {
+            free[cell as usize] = free[cell as usize].saturating_add(places);
+        }
+        let taken = standing.hosts().filter(|(_, host)| one_a_host && any[*host as usize]);
+        for (_, host) in taken {
+            let cell = index.cell_of[host as usize] as usize;
+            free[cell] = free[cell].saturating_sub(1);
+        }
+        let needed = self.eligible.needed_for_one_more(next);
+        Growth::new(next, (index, free), needed, Cost::before_hash)
+    }
+}
+
+/// The cost of keeping each of the falling replicas. `domain` is the domain of a rule `within`.
+pub fn costs(
+    (cluster, eligible): (&Cluster, &Eligible),
+    (rules, domain): (&[AxisRule], Option<(Level, AxisDomain)>),
+    workload: &Workload,
+    falling: &[(usize, &Replica)],
+    budget: &Budget,
+) -> Vec<Cost> {
+    let affinity = AffinityRules::of(cluster, workload.rules, budget);
+    let cap = host_cap(workload, rules);
+    let mut on_host: HashMap<u32, u32> = HashMap::new();
+    let costs = falling.iter().map(|&(at, replica)| {
+        let mut cost = Cost::of_index(at) + if replica.lost { Cost::LOST } else { Cost::ZERO };
+        let mut is_fit = true;
+        let is_outside = |host: &u32| domain.is_some_and(|(_, domain)| !domain.has(cluster, *host));
+        for &host in &replica.hosts {
+            budget.count(affinity.len() as u64);
+            let before = on_host.entry(host).or_default();
+            *before += 1;
+            let effect = affinity.effect(host);
+            is_fit &= eligible.is_eligible(host, replica.role) && effect.excluding.is_none() && *before <= cap;
+            cost += effect.cost;
+        }
+        let level = domain
+            .filter(|_| replica.hosts.iter().any(is_outside))
+            .map(|(level, _)| level);
+        match level {
+            Some(Level::Hard) => is_fit = false,
+            Some(level) => cost += Cost::of_level(level),
+            None => {}
+        }
+        cost + if is_fit { Cost::ZERO } else { Cost::UNFIT }
+    });
+    costs.collect()
+}
+
+/// The most replicas on a host under hard rules.
+fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
+    let hard = rules
+        .iter()
+        .filter(|rule| rule.axis == Axis::Host && rule.level == Level::Hard);
+    let n = workload.wanted.iter().sum();
+    let cap = hard.filter_map(|rule| rule.limit(n)).min();
+    cap.unwrap_or(if has_host_rule(workload.rules) { u32::MAX } else { 1 })
+}
+
+/// The falling replicas that are not decided, as items of a search.
+struct FallingItems<'a> {
+    falling: &'a Falling<'a>,
+    is_decided: &'a [bool],
+}
+
+impl Items for FallingItems<'_> {
+    fn count(&self) -> u32 {
+        self.falling.replicas.len() as u32
+    }
+
+    fn index(&self, compared: &Compared) -> Arc<CellIndex> {
+        let falling = self.falling;
+        let index = CellIndex::of(self.count(), compared.dimensions.len(), |item, at| {
+            let compared = &compared.dimensions[at];
+            let host = falling.replicas[item as usize].1.hosts[0];
+            let leaf = falling.cluster.dimensions[compared.dimension].leaves[host as usize];
+            compared.tree.nearest_live(leaf.0)
+        });
+        Arc::new(index)
+    }
+
+    fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost> {
+        let at = item as usize;
+        let is_offered = self.falling.replicas[at].1.role == role && already == 0 && !self.is_decided[at];
+        is_offered.then(|| self.falling.costs[at])
+    }
+
+    fn most(&self, _item: u32) -> u32 {
+        1
+    }
+
+    fn unit(&self, _item: u32, _number: u32) -> Cost {
+        Cost::ZERO
+    }
+
+    fn fits(&self, _item: u32, _counts: &[u32]) -> bool {
+        true
+    }
+}
