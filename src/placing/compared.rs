@@ -74,7 +74,7 @@ pub struct ComparedDimension {
     pub demands: Demands,
     /// Placed replicas in each domain and below. The replicas of a dead domain count in the live domains above.
     pub placed: Vec<u32>,
-    /// The sum of the placed replicas of the live children of each domain. A replica in several children counts in each.
+    /// The sum of the placed replicas of each domain's live children. A replica in several children counts in each.
     pub below: Vec<u32>,
     /// The rule for new replicas holds: a domain that receives none may stand above its siblings. Otherwise all
     /// replicas of the children are compared, as a judgement compares the replicas.
@@ -152,6 +152,11 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// The indices of the compared dimensions in the cluster.
+    pub fn indices(&self) -> impl Iterator<Item = usize> {
+        self.dimensions.iter().map(|it| it.dimension)
+    }
+
     /// `one_a_host`: no rule says how many replicas a host takes.
     pub fn new(
         cluster: &Cluster,

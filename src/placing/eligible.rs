@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::cluster::Cluster;
-use super::compared::Compared;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
 use super::rules::{Axis, Level, Rule, hard_within_rule, spreads};
@@ -62,10 +61,9 @@ impl Eligible {
     }
 
     /// The compared dimensions in which a host without a domain takes a single replica, and not two.
-    pub(super) fn needed_for_one_more(&self, compared: &Compared) -> Vec<usize> {
+    pub(super) fn needed_for_one_more(&self, compared: impl Iterator<Item = usize>) -> Vec<usize> {
         let Some(two) = &self.for_two else { return Vec::new() };
-        let dimensions = compared.dimensions.iter().enumerate();
-        let needed = dimensions.filter(|(_, it)| two.needed.contains(&it.dimension));
+        let needed = compared.enumerate().filter(|(_, it)| two.needed.contains(it));
         needed.map(|(at, _)| at).collect()
     }
 

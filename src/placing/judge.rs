@@ -4,7 +4,6 @@ pub mod safe;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use self::safe::Safety;
 use super::budget::Budget;
 use super::cluster::{Cluster, Workload};
 use super::domain_tree::{DomainId, DomainTree};
@@ -12,6 +11,7 @@ use super::eligible::Eligible;
 use super::rules::affinity::{AffinityRules, MarkedRule};
 use super::rules::modes::{AxisRule, axis_rules, has_host_rule};
 use super::rules::{Axis, Members, Mode, within_rule};
+use super::safety::Safety;
 use super::within::{PathDomains, hard_domain};
 use crate::interrupt::Interrupt;
 

@@ -7,38 +7,17 @@ use super::Judging;
 use crate::placing::compared::occupied::occupied_tree;
 use crate::placing::rules::Axis;
 use crate::placing::rules::modes::{AxisRule, quorum};
-
-/// Whether the majority of the replicas is alive, and stays alive after failures.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Safety {
-    /// Whether a majority of the wanted replicas is alive outside of each domain of a spread dimension. `None` without
-    /// quorum, if n is below 2, or if no `Spread` rule compares anything.
-    pub is_safe: Option<bool>,
-    /// Whether fewer replicas than a majority are alive now. `None` without quorum or without wanted replicas.
-    pub is_quorum_lost: Option<bool>,
-    /// By spread dimension. Empty if `is_safe` is `None`.
-    pub survives: Vec<Survives>,
-}
-
-/// The fewest failures in one dimension after which no majority is alive. 0 if the majority is lost already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Survives {
-    pub axis: Axis,
-    /// The fewest domains. `None` if the loss of all domains leaves a majority.
-    pub domains: Option<u32>,
-    /// The fewest domains and single replicas together.
-    pub failures: u32,
-}
+use crate::placing::safety::{Safety, Survives};
 
 /// The live replicas of one dimension, by the domain that takes the replicas along.
-struct Losses {
+struct DomainLosses {
     /// The live replicas of each domain that fails as a whole.
     domains: Vec<u32>,
     /// Live replicas on hosts without a domain. These replicas may fail with any domain.
     undescribed: u32,
 }
 
-impl Losses {
+impl DomainLosses {
     /// Whether a majority is alive outside of each domain.
     fn is_safe(&self, alive: u32, quorum: u32) -> bool {
         let leaves_quorum = |lost: &u32| alive - lost >= quorum;
@@ -99,14 +78,14 @@ impl Judging<'_> {
     }
 
     /// `None` without hosts. A single host has all replicas that can be placed.
-    fn losses_by_host(&self, alive: u32) -> Option<Losses> {
+    fn losses_by_host(&self, alive: u32) -> Option<DomainLosses> {
         let others = self.on_hosts.keys().filter(|host| !self.eligible.any[**host as usize]);
         let domains = match self.eligible.count + others.count() as u32 {
             0 => return None,
             1 => vec![alive],
             _ => self.on_hosts.values().map(|replicas| self.alive_of(replicas)).collect(),
         };
-        Some(Losses {
+        Some(DomainLosses {
             domains,
             undescribed: 0,
         })
@@ -114,7 +93,7 @@ impl Judging<'_> {
 
     /// Looks at the first level on which at least two domains hold an eligible host or a replica. Without such a level,
     /// all replicas are in one domain. `None` if no host has a domain.
-    fn losses_by_domain(&self, dimension: usize) -> Option<Losses> {
+    fn losses_by_domain(&self, dimension: usize) -> Option<DomainLosses> {
         let of_cluster = &self.cluster.dimensions[dimension];
         let leaf = |host: u32| of_cluster.leaves[host as usize].0;
         let domains = self.counts[dimension].len();
@@ -139,7 +118,7 @@ impl Judging<'_> {
             return None;
         }
         let judged = if level.is_empty() { tree.limited_level() } else { level };
-        let mut losses = Losses {
+        let mut losses = DomainLosses {
             domains: judged.iter().map(|&domain| counts[domain as usize]).collect(),
             undescribed: undescribed.iter().filter(|at| self.alive[**at]).count() as u32,
         };

@@ -159,7 +159,7 @@ impl<H: Hosts> Placing<'_, H> {
             let costs = SlotCosts::new(&items, &one_more, &no_prices, self.budget);
             CellPlaces::of(&items, next, &costs).counts
         };
-        let needed = self.eligible.needed_for_one_more(next);
+        let needed = self.eligible.needed_for_one_more(next.indices());
         if !needed.is_empty() {
             for (cell, free) in (0..).zip(&mut free) {
                 let is_for_one = lacks_domain(&needed, |at| cells.index.leaf(cell, at));

@@ -54,13 +54,13 @@ pub struct CandidateDomain {
 
 /// The places of a domain.
 #[derive(Default)]
-struct Places {
+struct DomainPlaces {
     /// The cost of a host's cheapest replica, and the most new replicas of the host.
     hosts: Vec<(Cost, u32)>,
     has_eligible: bool,
 }
 
-impl Places {
+impl DomainPlaces {
     fn count(&self) -> u32 {
         self.hosts.iter().fold(0, |sum, (_, most)| sum.saturating_add(*most))
     }
@@ -136,7 +136,7 @@ struct WantedPlaces {
 
 impl WantedPlaces {
     /// The bound of a domain. `outside` are placed replicas outside of the domain.
-    fn least_rank(&self, mut places: Places, outside: u32, budget: &Budget) -> PlacementRank {
+    fn least_rank(&self, mut places: DomainPlaces, outside: u32, budget: &Budget) -> PlacementRank {
         let (total, lacking) = (self.total, self.total.saturating_sub(places.count()));
         let inside = places.least_cost(total, budget);
         if self.level == Level::Hard {
@@ -162,14 +162,14 @@ fn places(
     (workload, missing): (&Workload, &[u32]),
     (within, is_hard): (&Within, bool),
     (seed, budget): (u64, &Budget),
-) -> (HashMap<u32, Places>, Places) {
+) -> (HashMap<u32, DomainPlaces>, DomainPlaces) {
     let affinity = AffinityRules::of(cluster, workload.rules, budget).effects(budget);
     let one_a_host = !has_host_rule(workload.rules);
     let total: u32 = missing.iter().sum();
     let mut is_taken = vec![false; cluster.hosts as usize];
     let standing = workload.standing();
     standing.hosts().for_each(|(_, host)| is_taken[host as usize] = true);
-    let (mut by_domain, mut all): (HashMap<u32, Places>, Places) = Default::default();
+    let (mut by_domain, mut all): (HashMap<u32, DomainPlaces>, DomainPlaces) = Default::default();
     for host in 0..cluster.hosts {
         if budget.count_list(missing.len() as u64) {
             break;

@@ -61,14 +61,14 @@ impl Staying {
 }
 
 /// The best replicas to keep, as indices of [`Falling::replicas`].
-struct Kept {
+struct KeptSet {
     cost: Cost,
     is_stuck: bool,
     is_exact: bool,
     items: Vec<usize>,
 }
 
-impl Kept {
+impl KeptSet {
     fn rank(&self) -> (Cost, bool, Cost) {
         (self.cost.before_hash(), self.is_stuck, self.cost)
     }
@@ -121,13 +121,13 @@ impl Falling<'_> {
 
     /// Keeps the best replicas. A replica on several hosts is no item of a flow: for each set of these replicas that
     /// may stay, the best other replicas are chosen.
-    fn keep_best_on_several(&self, keep: &[u32], staying: &Staying) -> Option<Kept> {
+    fn keep_best_on_several(&self, keep: &[u32], staying: &Staying) -> Option<KeptSet> {
         let several = (0..self.replicas.len()).filter(|&item| self.replicas[item].1.hosts.len() > 1);
         let several: Vec<usize> = several.collect();
         let decided = &several[..several.len().min(MOST_ON_SEVERAL)];
         let mut is_decided = vec![false; self.replicas.len()];
         decided.iter().for_each(|item| is_decided[*item] = true);
-        let mut best: Option<Kept> = None;
+        let mut best: Option<KeptSet> = None;
         let mut are_all_exact = decided.len() == several.len();
         for set in 0..1_u32 << decided.len() {
             let stay = decided.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
@@ -151,7 +151,7 @@ impl Falling<'_> {
                 best = Some(kept);
             }
         }
-        best.map(|best| Kept {
+        best.map(|best| KeptSet {
             is_exact: are_all_exact,
             ..best
         })
@@ -159,7 +159,7 @@ impl Falling<'_> {
 
     /// Keeps the best replicas beside the staying replicas, without the replicas that are decided. `None` if the search
     /// found no answer before its budget was spent.
-    fn keep_best(&self, keep: &[u32], staying: &Staying, is_decided: &[bool]) -> Option<Kept> {
+    fn keep_best(&self, keep: &[u32], staying: &Staying, is_decided: &[bool]) -> Option<KeptSet> {
         let Eligible { trees, any, .. } = self.eligible;
         let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
         let levels = trees.iter().map(|tree| tree.levels()).sum::<u64>();
@@ -185,7 +185,7 @@ impl Falling<'_> {
         let growth = next.as_ref().map(|next| self.growth(next, &compared, standing));
         let outcome = search(&items, &compared, &cells, wanted, growth.as_ref());
         let (cost, assigned) = outcome.best?;
-        Some(Kept {
+        Some(KeptSet {
             cost,
             is_stuck: outcome.is_stuck,
             is_exact: outcome.is_exact,
@@ -230,7 +230,7 @@ impl Falling<'_> {
             let cell = index.cell_of[host as usize] as usize;
             free[cell] = free[cell].saturating_sub(1);
         }
-        let needed = self.eligible.needed_for_one_more(next);
+        let needed = self.eligible.needed_for_one_more(next.indices());
         Growth::new(next, (index, free), needed, Cost::before_hash)
     }
 }

@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The names of the children at the first level with several children that have an eligible host or a replica.
+    /// The names of the children at the first level with several children with an eligible host or a replica.
     fn first_present(&self) -> Vec<&String> {
         let present = self.children.iter().filter(|(_, child)| child.hosts + child.count > 0);
         let present: Vec<(&String, &Node)> = present.collect();

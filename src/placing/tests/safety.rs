@@ -2,7 +2,7 @@
 
 use super::figures::{count, names, nine_machines};
 use super::worlds::{BOTH, World, atomic, spread, strict, workload};
-use crate::placing::judge::safe::Survives;
+use crate::placing::safety::Survives;
 use crate::placing::{Axis, Broken, Effort, Level, Mode, Removed, Rule, Safety, Spread, Workload};
 
 #[test]

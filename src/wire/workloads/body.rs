@@ -41,7 +41,7 @@ pub struct PutBody {
     pub min: Option<Whole<1, 1_000>>,
     /// The kinds of replicas: the needs of each replica, and the number of replicas.
     pub roles: Bounded<RoleBody, 1, 1_000>,
-    /// The rules: `spread`, `within`, `together` and `apart`. `null` is the default: `spread`, adaptive over `fault` and
+    /// The rules: `spread`, `within`, `together`, `apart`. `null` is the default: `spread`, adaptive over `fault` and
     /// `upgrade`, if they exist.
     pub rules: Option<Bounded<RuleBody, 0, 64>>,
     /// The ids of all replicas. Without `ids` the replicas are numbered.

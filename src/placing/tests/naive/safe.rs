@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Question, n, quorum, segments};
-use crate::placing::judge::safe::Survives;
+use crate::placing::safety::Survives;
 use crate::placing::tests::worlds::subsets;
 use crate::placing::{Axis, PlacedReplica, Rule, Safety};
 
