@@ -174,7 +174,7 @@ fn lacking(cluster: &Cluster, needed: &[usize], host: usize) -> Option<usize> {
 }
 
 /// The dimensions in which rules need a domain of each host: a hard `Spread` or `Within` rule says nothing about a host
-/// without a domain. A workload of one needs none.
+/// without a domain. The number of replicas does not count here: see [`Eligible::for_workload`].
 pub fn needed_dimensions(rules: &[Rule]) -> Vec<usize> {
     let hard = spreads(rules).filter(|(_, spread)| spread.level == Level::Hard);
     let dimensions = hard.flat_map(|(_, spread)| &spread.axes).filter_map(|axis| match axis {
