@@ -66,7 +66,8 @@ pub struct Offer {
 /// A workload: the wanted replicas, the rules, and the placed replicas.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload<'a> {
-    /// The number of replicas by role. Their sum is the `n` of the rules.
+    /// The number of replicas by role. Their sum is the `n` of the rules. A number after the last role of the eligible
+    /// hosts counts in `n` alone: replicas with a place outside of the cluster.
     pub wanted: &'a [u32],
     pub rules: &'a [Rule],
     /// Whether the workload needs the majority of its replicas. Without quorum, `safe` has no answer.

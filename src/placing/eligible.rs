@@ -143,6 +143,11 @@ impl Eligible {
         self.by_role[role][host as usize] && self.any[host as usize]
     }
 
+    /// The number of roles.
+    pub(super) fn roles(&self) -> usize {
+        self.by_role.len()
+    }
+
     /// Whether a host matches a role, with or without domains.
     pub fn matches_any(&self, role: usize) -> bool {
         self.asked[role].iter().any(|is_asked| *is_asked)

@@ -73,8 +73,9 @@ pub struct DomainCount {
     pub count: u32,
 }
 
-/// Judges the placed replicas for the wanted number. `alive` says of each placed replica whether the host is up. After
-/// `interrupt` is set the answer comes soon, and means nothing.
+/// Judges the placed replicas for the wanted number. `alive` says of each placed replica whether the host is up, and
+/// then of each replica with a place outside of the cluster whether the replica is alive. After `interrupt` is set the
+/// answer comes soon, and means nothing.
 pub fn judge(
     (cluster, eligible): (&Cluster, &Eligible),
     workload: &Workload,
@@ -137,7 +138,7 @@ pub(super) struct Judging<'a> {
     pub all: &'a Eligible,
     /// The eligible hosts in the domain of a hard rule `within`.
     pub eligible: &'a Eligible,
-    /// By index of [`Workload::placed`].
+    /// By index of [`Workload::placed`], and then of replicas outside of the cluster.
     pub alive: &'a [bool],
     pub n: u32,
     pub budget: &'a Budget<'a>,

@@ -67,7 +67,7 @@ pub fn place(
     effort: &Effort,
 ) -> Placed {
     let budget = Budget::new(&effort.interrupt, effort.budget);
-    let missing = missing(workload);
+    let missing = missing(workload, eligible.roles());
     let question = PlaceQuestion {
         cluster,
         eligible,
@@ -84,8 +84,8 @@ pub fn place(
 }
 
 /// The number of missing replicas by role.
-fn missing(workload: &Workload) -> Vec<u32> {
-    let mut missing = workload.wanted.to_vec();
+fn missing(workload: &Workload, roles: usize) -> Vec<u32> {
+    let mut missing: Vec<u32> = workload.wanted.iter().take(roles).copied().collect();
     for replica in workload.placed {
         missing[replica.role] = missing[replica.role].saturating_sub(1);
     }

@@ -47,7 +47,8 @@ pub struct PlanJob {
 struct Kept {
     replica: Replica,
     role: usize,
-    /// All hosts of the replica. Empty if the replica has no place, or if the snapshot does not know the place.
+    /// All hosts of the replica. Empty if the replica has no place, has allocations of pools alone, or has a place that
+    /// the snapshot does not know.
     hosts: Vec<u32>,
     /// Whether the replica gets the amounts of another role.
     is_swapped: bool,

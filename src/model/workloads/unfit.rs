@@ -35,6 +35,16 @@ impl Hosts<'_> {
         self.snapshot.state(self.slot(host)) == ProviderState::Up
     }
 
+    /// Whether a placed replica is alive: any of these hosts of the replica is up. Without a host, all known providers
+    /// of the replica are up.
+    pub fn is_alive(&self, replica: &Replica, hosts: &[u32]) -> bool {
+        let is_up = |slot: &Slot| self.snapshot.state(*slot) == ProviderState::Up;
+        if hosts.is_empty() {
+            return self.own(replica).iter().all(is_up);
+        }
+        hosts.iter().any(|host| self.is_up(*host))
+    }
+
     /// Why a host is not eligible for the role of a placed replica. Reasons about the replica's own providers come
     /// first.
     pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica, replica: &Replica) -> Unfit {

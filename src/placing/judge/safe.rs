@@ -52,7 +52,10 @@ impl Judging<'_> {
         if !self.workload.quorum || self.n == 0 {
             return safety;
         }
-        let (alive, quorum) = (self.alive.iter().filter(|alive| **alive).count() as u32, quorum(self.n));
+        let count = |alive: &[bool]| alive.iter().filter(|alive| **alive).count() as u32;
+        let (alive, quorum) = (count(self.alive), quorum(self.n));
+        // A replica outside of the cluster may fail with any domain, so `is_safe` does not count the replica.
+        let on_hosts = count(&self.alive[..self.workload.placed.len()]);
         safety.is_quorum_lost = Some(alive < quorum);
         if self.n < 2 {
             return safety;
@@ -65,11 +68,11 @@ impl Judging<'_> {
         }
         for axis in axes {
             let losses = match axis {
-                Axis::Host => self.losses_by_host(alive),
+                Axis::Host => self.losses_by_host(on_hosts),
                 Axis::Domain(dimension) => self.losses_by_domain(dimension),
             };
             let Some(losses) = losses else { continue };
-            safety.is_safe = Some(safety.is_safe != Some(false) && losses.is_safe(alive, quorum));
+            safety.is_safe = Some(safety.is_safe != Some(false) && losses.is_safe(on_hosts, quorum));
             safety
                 .survives
                 .push(losses.survives(axis, (alive + 1).saturating_sub(quorum)));
@@ -77,7 +80,7 @@ impl Judging<'_> {
         safety
     }
 
-    /// `None` without hosts. A single host has all replicas that can be placed.
+    /// `None` without hosts. A single host has all replicas that can be placed. `alive` are the replicas on hosts.
     fn losses_by_host(&self, alive: u32) -> Option<DomainLosses> {
         let others = self.on_hosts.keys().filter(|host| !self.eligible.any[**host as usize]);
         let domains = match self.eligible.count + others.count() as u32 {

@@ -44,13 +44,15 @@ pub fn read(body: &str) -> Result<Spec> {
     match need.split_once(':') {
         Some(("trait", name)) => group.traits.required = vec![[name.to_owned()].into()],
         Some((_, class)) => group.resources.push((class.to_owned(), 1)),
+        None if need == "min" => spec.min = Some(count),
         None => {}
     }
     Ok(spec)
 }
 
 /// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each`, `free` or
-/// `default`, and perhaps an expression. `+trait:NAME` or `+class:NAME` after the rule adds a need of each replica.
+/// `default`, and perhaps an expression. `+trait:NAME` or `+class:NAME` after the rule adds a need of each replica, and
+/// `+min` needs all replicas.
 pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
     Put {
         body: body.to_owned(),

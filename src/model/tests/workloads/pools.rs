@@ -312,3 +312,104 @@ async fn found_p6_the_answer_says_that_nova_still_claims_from_a_pool_that_is_not
     }
     assert!(!answer(22, None, ProviderState::Up).await);
 }
+
+/// Adopts consumer 1, which has a disk of pool 21 alone.
+async fn adopt_from_pool(f: &Fixture, mut asked: Put) -> Report {
+    let claim = super::super::claim(1, 21, "DISK_GB", 1, Expected::New);
+    f.model.submit(claim).await.unwrap();
+    asked.adopted = vec![Adopted {
+        consumer: uuid(1),
+        id: None,
+        role: None,
+    }];
+    place_in_pools(&f.model, asked).await.unwrap()
+}
+
+#[actix_web::test]
+async fn found_p13_a_replica_on_a_pool_alone_is_alive_and_one_violation_names_the_pool() {
+    let f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    let answer = adopt_from_pool(&f, stored(WORKLOAD, None, "1 free+min")).await;
+    let shown = report(&f.model, WORKLOAD).await;
+    assert_eq!(format!("{:?}", answer.violations), format!("{:?}", shown.violations));
+    assert_eq!((shown.placed_and_pending(), shown.replicas[0].host()), ((1, 0), None));
+    let on_pool = |code| (code, Some(uuid(21)), vec!["0".to_owned()]);
+    let of_min = (ReasonCode::Min, None, vec!["0".to_owned()]);
+    let mut generation = None;
+    for state in [
+        ProviderState::Up,
+        ProviderState::Draining,
+        ProviderState::Off,
+        ProviderState::Lost,
+        ProviderState::Up,
+    ] {
+        describe(&f.model, 21, generation, ("-", "-"), state).await;
+        generation = Some(generation.unwrap_or(0) + 1);
+        let lost = report(&f.model, WORKLOAD).await.safety.is_quorum_lost;
+        let expected = if state == ProviderState::Up {
+            (vec![on_pool(ReasonCode::NoCandidate)], Some(false))
+        } else {
+            (vec![on_pool(ReasonCode::State), of_min.clone()], Some(true))
+        };
+        assert_eq!((broken(&f).await, lost), expected, "{state:?}");
+    }
+}
+
+#[actix_web::test]
+async fn found_p13_a_request_in_part_counts_no_replica_on_a_pool_that_is_lost() {
+    let f = pools([(21, 20, &[]), (22, 40, &[1, 2, 3])]).await;
+    adopt_from_pool(&f, stored(WORKLOAD, None, "1 free+min")).await;
+    describe(&f.model, 21, None, ("-", "-"), ProviderState::Lost).await;
+    let in_part = || {
+        let mut asked = with_disks(6);
+        asked.generation = Some(1);
+        asked.spec.min = Some(5);
+        asked.is_atomic = false;
+        asked
+    };
+    // Three hosts have a disk, and the replica on the pool is the fourth of the six.
+    let refusal = no_place(place_in_pools(&f.model, in_part()).await);
+    assert_eq!(figures_of(&refusal, ReasonCode::Min), Some((5, 3)));
+    describe(&f.model, 21, Some(1), ("-", "-"), ProviderState::Up).await;
+    let refusal = no_place(place_in_pools(&f.model, in_part()).await);
+    assert_eq!(figures_of(&refusal, ReasonCode::Min), Some((5, 4)));
+}
+
+#[actix_web::test]
+async fn found_p13_a_replica_on_a_pool_alone_counts_in_the_n_of_the_rules() {
+    let f = pools([(21, 20, &[1, 2, 3, 4]), (22, 40, &[])]).await;
+    for (host, path) in [(1, "fd:/a"), (2, "fd:/a"), (3, "fd:/b"), (4, "fd:/c")] {
+        describe(&f.model, host, None, (path, "-"), ProviderState::Up).await;
+    }
+    f.model
+        .submit(super::super::claim(2, 4, "VCPU", 10, Expected::New))
+        .await
+        .unwrap();
+    // Four replicas in three domains: L is 2. Of three replicas L would be 1, and domain c has no room.
+    let rules = Some(vec![spread(Mode::QuorumSafe, &["fault"])]);
+    let answer = adopt_from_pool(&f, put(WORKLOAD, None, spec(4, rules))).await;
+    assert_eq!(hosts(&answer), [1, 2, 3].into());
+    let counts: Vec<u32> = answer.spread[0].counts.values().copied().collect();
+    assert_eq!((answer.spread[0].limit, counts), (Some(2), vec![2, 1, 0]));
+    let codes: Vec<ReasonCode> = answer.violations.iter().map(|it| it.reason.code).collect();
+    assert_eq!(codes, [ReasonCode::NoCandidate]);
+}
+
+#[actix_web::test]
+async fn found_p13_a_replica_on_a_pool_alone_may_fail_with_any_domain() {
+    let f = pools([(21, 20, &[1, 2, 3, 4]), (22, 40, &[])]).await;
+    for (host, path) in [(1, "fd:/a"), (2, "fd:/b"), (3, "fd:/c"), (4, "fd:/d")] {
+        describe(&f.model, host, None, (path, "-"), ProviderState::Up).await;
+    }
+    let figures = |report: &Report| {
+        let survives = report.safety.survives[0].failures;
+        (report.safety.is_quorum_lost, report.safety.is_safe, survives)
+    };
+    // Without a domain and the pool, two of four are left. All four are alive, so a domain alone leaves three.
+    let answer = adopt_from_pool(&f, stored(WORKLOAD, None, "4 even")).await;
+    assert_eq!(figures(&answer), (Some(false), Some(false), 2));
+    let answer = place_in_pools(&f.model, stored(WORKLOAD, Some(1), "5 even"))
+        .await
+        .unwrap();
+    assert_eq!(figures(&answer), (Some(false), Some(true), 3));
+    assert_eq!(figures(&report(&f.model, WORKLOAD).await), figures(&answer));
+}

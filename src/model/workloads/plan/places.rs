@@ -35,7 +35,7 @@ struct Place {
 pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> Result<Reasons> {
     let (job, interrupt) = (planning.job, planning.interrupt);
     let (wanted, mut placed, further) = placed(planning, draft);
-    let missing = missing(&wanted, &placed);
+    let missing = missing(planning, &wanted, &placed);
     if missing.iter().all(|count| *count == 0) {
         return Ok(Reasons::default());
     }
@@ -43,7 +43,7 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
         let hosts = (&*planning.list, &*planning.eligible);
         admission::check(usages.normal.snapshot(), hosts, job.roles(), &missing, interrupt)?;
     }
-    let mut places: Places = vec![Vec::new(); wanted.len()];
+    let mut places: Places = vec![Vec::new(); missing.len()];
     let refused = loop {
         let snapshots = [&mut usages.normal, &mut usages.hard].map(|usage| Arc::clone(usage.snapshot()));
         let (chosen, refusal) = {
@@ -83,10 +83,10 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
     Ok(reasons)
 }
 
-/// The wanted replicas by role, and the placed replicas with their further hosts. A replica at a place that the snapshot
-/// does not know is left out of all, and not judged.
+/// The wanted replicas by role, and the placed replicas with their further hosts. A replica that is placed without a
+/// host, on a pool alone, counts after the roles, so that `n` is whole.
 fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplica>, Vec<FurtherHost>) {
-    let mut wanted = planning.wanted();
+    let (mut wanted, mut elsewhere) = (planning.wanted(), 0);
     let (mut placed, mut further): (Vec<PlacedReplica>, Vec<FurtherHost>) = (Vec::new(), Vec::new());
     for it in draft.kept.iter().filter(|it| it.replica.is_placed()) {
         match affinity::placed_on(it.role, placed.len(), &it.hosts) {
@@ -94,9 +94,13 @@ fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplic
                 placed.push(replica);
                 further.extend(its_further);
             }
-            None => wanted[it.role] -= 1,
+            None => {
+                wanted[it.role] -= 1;
+                elsewhere += 1;
+            }
         }
     }
+    wanted.push(elsewhere);
     (wanted, placed, further)
 }
 
@@ -108,7 +112,7 @@ fn choose(
     (wanted, standing): (&[u32], Standing<'_>),
 ) -> Result<(Vec<Place>, Option<RefusalWithSwap>)> {
     let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
-    let missing = missing(wanted, standing.placed);
+    let missing = missing(planning, wanted, standing.placed);
     let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
     let effort = Effort {
         atomic: job.put.is_atomic,
@@ -168,10 +172,8 @@ fn below_min(planning: &Planning<'_>, draft: &Draft, placed: &[PlacedReplica]) -
     let put = &planning.job.put;
     let min = put.spec.min.filter(|_| !put.is_atomic && !put.is_retry)?;
     let hosts = planning.hosts(&planning.job.snapshot);
-    let elsewhere = draft
-        .kept
-        .iter()
-        .filter(|it| it.hosts.is_empty() && it.replica.is_placed());
+    let is_alive = |it: &&Kept| it.replica.is_placed() && hosts.is_alive(&it.replica, &it.hosts);
+    let elsewhere = draft.kept.iter().filter(|it| it.hosts.is_empty()).filter(is_alive);
     let alive = (placed.iter().filter(|it| hosts.is_up(it.host)).count() + elsewhere.count()) as u32;
     let reason = || Reason {
         requested: Some(min.into()),
@@ -292,8 +294,8 @@ fn pending(planning: &Planning<'_>, draft: &mut Draft, id: String, role: usize) 
 }
 
 /// How many replicas of each role are wanted and are not placed.
-fn missing(wanted: &[u32], placed: &[PlacedReplica]) -> Vec<u32> {
-    let mut missing = wanted.to_vec();
+fn missing(planning: &Planning<'_>, wanted: &[u32], placed: &[PlacedReplica]) -> Vec<u32> {
+    let mut missing = wanted[..planning.job.roles().len()].to_vec();
     placed.iter().for_each(|it| missing[it.role] -= 1);
     missing
 }

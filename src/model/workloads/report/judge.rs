@@ -79,16 +79,20 @@ impl ReportSource<'_> {
         let (replicas, hosts) = (self.replicas, self.hosts_of);
         let roles = self.spec.roles.iter().enumerate();
         let roles: HashMap<&str, usize> = roles.map(|(at, role)| (role.name.as_str(), at)).collect();
-        let mut judged: Vec<usize> = Vec::new();
+        let (mut judged, mut elsewhere): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         let (mut placed, mut further): (Vec<PlacedReplica>, Vec<FurtherHost>) = (Vec::new(), Vec::new());
         let standing = replicas.iter().zip(hosts).enumerate();
         for (at, (replica, hosts)) in standing.filter(|(_, (replica, _))| replica.is_placed()) {
-            let role = roles.get(replica.row.role.as_str()).copied();
-            let found = role.and_then(|role| affinity::placed_on(role, placed.len(), hosts));
-            if let Some((replica, its_further)) = found {
-                placed.push(replica);
-                further.extend(its_further);
-                judged.push(at);
+            let Some(&role) = roles.get(replica.row.role.as_str()) else {
+                continue;
+            };
+            match affinity::placed_on(role, placed.len(), hosts) {
+                Some((replica, its_further)) => {
+                    placed.push(replica);
+                    further.extend(its_further);
+                    judged.push(at);
+                }
+                None => elsewhere.push(at),
             }
         }
         let wanted: Vec<u32> = self.spec.roles.iter().map(|role| role.count).collect();
@@ -99,8 +103,8 @@ impl ReportSource<'_> {
             placed: &placed,
             further: &further,
         };
-        let is_alive = |at: &usize| hosts[*at].iter().any(|host| self.hosts.is_up(*host));
-        let alive: Vec<bool> = judged.iter().map(is_alive).collect();
+        let is_alive = |at: &usize| self.hosts.is_alive(&replicas[*at], &hosts[*at]);
+        let alive: Vec<bool> = judged.iter().chain(&elsewhere).map(is_alive).collect();
         let interrupt = &self.hosts.settings.interrupt;
         interrupt.count(replicas.len() as u64 * STEPS_A_REPLICA);
         let hosts_of = (&self.hosts.list.cluster, self.hosts.eligible);
@@ -124,6 +128,7 @@ impl ReportSource<'_> {
         let of_all = self
             .not_up(judged_as)
             .into_iter()
+            .chain(self.without_host(&elsewhere))
             .chain(self.overuses())
             .chain(self.below_min());
         let violations: Vec<Violation> = violations.chain(of_all).collect();

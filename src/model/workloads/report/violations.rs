@@ -61,8 +61,9 @@ impl ReportSource<'_> {
         let violations = found.map(|(overuse, at)| self.violation((overuse.level, limits.reason(&overuse)), &at));
         violations.collect()
     }
+
     /// Replicas with allocations of a provider that is not up, on hosts that are eligible all the same: a second
-    /// provider may serve the host. One violation for each provider. `judged` are the indices and the roles of replicas.
+    /// provider may serve the host. One violation for each provider. `judged` has the indices and roles of replicas.
     pub fn not_up(&self, judged: impl Iterator<Item = (usize, usize)>) -> Vec<Violation> {
         let Hosts {
             snapshot,
@@ -88,15 +89,54 @@ impl ReportSource<'_> {
             let not_up = slots.filter(|slot| snapshot.state(*slot) != ProviderState::Up && !is_unfit(*slot));
             not_up.for_each(|slot| _ = on_provider.entry(slot).or_default().insert(at));
         }
-        let violations = on_provider.into_iter().map(|(slot, at)| {
+        self.on_providers(on_provider, |_| (ReasonCode::State, "provider", "not up"))
+    }
+
+    /// Placed replicas without a host: all their providers are pools. One violation for each pool that is not up, and
+    /// for each pool of replicas whose pools are up. A provider that the snapshot does not know has no violation.
+    pub fn without_host(&self, elsewhere: &[usize]) -> Vec<Violation> {
+        let snapshot = self.hosts.snapshot;
+        let is_up = |slot: Slot| snapshot.state(slot) == ProviderState::Up;
+        let mut on_pool: BTreeMap<Slot, BTreeSet<usize>> = BTreeMap::new();
+        for &at in elsewhere {
+            let shares = self.replicas[at].allocations.iter();
+            let slots = shares.filter_map(|share| snapshot.by_uuid(&share.provider));
+            let (up, not_up): (Vec<Slot>, Vec<Slot>) = slots.partition(|slot| is_up(*slot));
+            let named = if not_up.is_empty() {
+                &up[..up.len().min(1)]
+            } else {
+                &not_up
+            };
+            named
+                .iter()
+                .for_each(|slot| _ = on_pool.entry(*slot).or_default().insert(at));
+        }
+        self.on_providers(on_pool, |slot| {
+            if is_up(slot) {
+                (ReasonCode::NoCandidate, "pool", "no host")
+            } else {
+                (ReasonCode::State, "pool", "not up")
+            }
+        })
+    }
+
+    /// A hard violation of the replicas of each provider. `what` says the code, the kind of provider, and what is wrong
+    /// with the provider.
+    fn on_providers(
+        &self,
+        replicas: BTreeMap<Slot, BTreeSet<usize>>,
+        what: impl Fn(Slot) -> (ReasonCode, &'static str, &'static str),
+    ) -> Vec<Violation> {
+        let snapshot = self.hosts.snapshot;
+        let violations = replicas.into_iter().map(|(slot, at)| {
             let at: Vec<usize> = at.into_iter().collect();
             let ids: Vec<&str> = at.iter().map(|at| self.replicas[*at].row.id.as_str()).collect();
-            let name = snapshot.name(slot);
-            let detail = format!("On provider {name}, which is not up: {}.", ids.join(", "));
+            let (name, (code, kind, wrong)) = (snapshot.name(slot), what(slot));
+            let detail = format!("On {kind} {name}, which is {wrong}: {}.", ids.join(", "));
             let reason = Reason {
                 resource_provider: Some(snapshot.uuid(slot).to_owned()),
                 provider_name: Some(name.into()),
-                ..Reason::new(ReasonCode::State, detail)
+                ..Reason::new(code, detail)
             };
             self.violation((Level::Hard, reason), &at)
         });
@@ -108,8 +148,8 @@ impl ReportSource<'_> {
         let replicas = self.replicas;
         let min = self.spec.min?;
         let is_alive = |at: &usize| {
-            let known = &self.hosts_of[*at];
-            replicas[*at].is_placed() && (known.is_empty() || known.iter().any(|host| self.hosts.is_up(*host)))
+            let replica = &replicas[*at];
+            replica.is_placed() && self.hosts.is_alive(replica, &self.hosts_of[*at])
         };
         let missing: Vec<usize> = (0..replicas.len()).filter(|at| !is_alive(at)).collect();
         let alive = (replicas.len() - missing.len()) as u32;
@@ -128,6 +168,7 @@ impl ReportSource<'_> {
         };
         Some(self.violation((Level::Hard, reason), &missing))
     }
+
     /// The violation of replicas on a host that is not eligible. `at` is the place of the first replica.
     pub fn not_eligible(&self, at: PlacedReplica, replica: &Replica, ids: &[String]) -> (Level, Reason) {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
