@@ -43,10 +43,11 @@ impl<'a> Limits<'a> {
     }
 
     /// The classes of these shares that are used above a limit of the provider. Each overuse has the numbers of the
-    /// shares.
+    /// shares. `used` is the usage.
     pub fn of_shares<'s>(
         &self,
         shares: impl Iterator<Item = (usize, &'s ProviderShare)>,
+        used: impl Fn(Slot, ClassId) -> i64,
     ) -> Vec<(Overuse, Vec<usize>)> {
         let mut found: BTreeMap<(Slot, ClassId), (Overuse, Vec<usize>)> = BTreeMap::new();
         for (number, share) in shares {
@@ -57,8 +58,7 @@ impl<'a> Limits<'a> {
                 let class = self.snapshot.catalog().class_id(name);
                 let inventory = class.and_then(|class| Some((class, self.snapshot.inventory(slot, class)?)));
                 let Some((class, inventory)) = inventory else { continue };
-                let used = self.snapshot.used(slot, class);
-                if let Some(overuse) = self.overuse((slot, class), &inventory, used) {
+                if let Some(overuse) = self.overuse((slot, class), &inventory, used(slot, class)) {
                     let (_, numbers) = found.entry((slot, class)).or_insert((overuse, Vec::new()));
                     numbers.push(number);
                 }

@@ -174,8 +174,8 @@ impl PlanJob {
         release(&planning, &mut draft);
         let mut usages = usages(&self.snapshot, &draft);
         swap::swap(&planning, &mut draft, &mut usages)?;
-        let reasons = places::place(&planning, &mut draft, usages)?;
-        Ok(set::planned(&planning, draft, reasons))
+        let reasons = places::place(&planning, &mut draft, &mut usages)?;
+        Ok(set::planned(&planning, draft, reasons, &usages.hard))
     }
 
     fn roles(&self) -> &[Role] {

@@ -41,6 +41,11 @@ impl PlannedUsage {
         &self.snapshot
     }
 
+    /// The planned usage of a provider.
+    pub fn used(&self, slot: Slot, class: ClassId) -> i64 {
+        self.load(&Placement { slot, class, amount: 0 }).used
+    }
+
     /// Adds amounts. Released amounts are negative.
     pub fn add(&mut self, placements: &[Placement]) -> UsageChange {
         let mut change = UsageChange {

@@ -151,3 +151,46 @@ async fn found_p16_a_workload_lists_the_providers_of_its_replicas_that_are_above
         (&["0".to_owned()][..], &[uuid(1)][..])
     );
 }
+
+#[actix_web::test]
+async fn found_p16_the_answer_of_a_write_has_the_violations_that_the_next_read_has() {
+    let f = cluster(&SITES[..2]).await;
+    let limit = limits::Set {
+        class: "VCPU".to_owned(),
+        generation: None,
+        normal: Some("0.5".parse().unwrap()),
+    };
+    f.model.submit(limit).await.unwrap();
+    let write = async |generation: Option<i64>, [large, small]: [u32; 2], swap: bool| {
+        let mut asked = put(
+            WORKLOAD,
+            generation,
+            Spec {
+                roles: vec![role("large", large, 8), role("small", small, 2)],
+                ..spec(0, Some(Vec::new()))
+            },
+        );
+        if swap {
+            asked.swaps = vec![["0".to_owned(), "1".to_owned()]];
+        }
+        let answer = place(&f.model, asked).await.unwrap();
+        let shown = report(&f.model, WORKLOAD).await;
+        assert_eq!(format!("{:?}", answer.violations), format!("{:?}", shown.violations));
+        let figures = answer.violations.into_iter().map(|it| {
+            assert_eq!((it.reason.code, it.level), (ReasonCode::NoRoom, Level::Soft));
+            (it.reason.requested.unwrap(), it.reason.free.unwrap(), it.hosts)
+        });
+        figures.collect::<Vec<_>>()
+    };
+    let first = write(None, [1, 1], false).await;
+    let [(8, 5, hosts)] = &first[..] else {
+        panic!("{first:?}")
+    };
+    let swapped = write(Some(1), [1, 1], true).await;
+    assert!(
+        matches!(&swapped[..], [(8, 5, others)] if others != hosts),
+        "{swapped:?}"
+    );
+    assert_eq!(write(Some(2), [0, 1], false).await, []);
+    assert_eq!(write(Some(3), [1, 1], false).await.len(), 1);
+}

@@ -31,8 +31,9 @@ struct Place {
     offered: Offered,
 }
 
-/// Places the missing replicas. Returns why some have no place.
-pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> Result<Reasons> {
+/// Places the missing replicas, and adds their amounts to the usages within the capacities. Returns why some have no
+/// place.
+pub fn place(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> Result<Reasons> {
     let (job, interrupt) = (planning.job, planning.interrupt);
     let (wanted, mut placed, further) = placed(planning, draft);
     let missing = missing(planning, &wanted, &placed);
@@ -61,7 +62,7 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, mut usages: Usages) -> 
             break refused;
         }
         let count = chosen.len();
-        let taken = take(planning, chosen, &mut usages)?;
+        let taken = take(planning, chosen, usages)?;
         let is_last = taken.len() == count;
         for Place { host, role, offered } in taken {
             placed.push(PlacedReplica { role, host });
@@ -141,6 +142,8 @@ fn choose(
 /// Takes places one after the other. Returns the first place, and all places for which the host still has room.
 fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Result<Vec<Place>> {
     if !usages.hard.snapshot().has_sharing() {
+        let placements = chosen.iter().map(|place| &place.offered.candidate.placements);
+        placements.for_each(|placements| _ = usages.hard.add(placements));
         return Ok(chosen);
     }
     let mut taken = Vec::with_capacity(chosen.len());

@@ -8,9 +8,10 @@ use crate::error::Reasons;
 use crate::model::workloads::report::Report;
 use crate::model::workloads::report::violations::ReportSource;
 use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
+use crate::search::PlannedUsage;
 
-/// The result of a plan. `reasons` say why some replicas have no place.
-pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Planned {
+/// The result of a plan. `reasons` say why some replicas have no place. `usage` is the usage after the plan.
+pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &PlannedUsage) -> Planned {
     let (job, put) = (planning.job, &planning.job.put);
     let known = job.found.stored.as_ref().map(|stored| stored.row.generation);
     let named = job.found.stored.as_ref().map_or(0, |stored| stored.row.named);
@@ -63,6 +64,7 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons) -> Plann
         others: &job.found.others,
         replicas: &replicas,
         hosts_of: &hosts,
+        used: &|slot, class| usage.used(slot, class),
     };
     let report = Report {
         reasons,

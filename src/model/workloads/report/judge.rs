@@ -69,6 +69,7 @@ pub fn judge(
         others,
         replicas: &stored.replicas,
         hosts_of: &hosts,
+        used: &|slot, class| snapshot.used(slot, class),
     };
     Ok(source.report(stored.row.clone()))
 }

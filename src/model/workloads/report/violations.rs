@@ -10,7 +10,7 @@ use crate::model::workloads::spec::{HOST, Spec, SpecRule};
 use crate::model::workloads::unfit::{Hosts, Unfit};
 use crate::model::workloads::{Replica, StoredWorkload};
 use crate::placing::{self, AffinityKind, Axis, Broken, Level, PlacedReplica, Rule};
-use crate::search::{ProviderState, Slot};
+use crate::search::{ClassId, ProviderState, Slot};
 
 /// A look at this many allocations counts as a step.
 const SHARES_A_STEP: u64 = 16;
@@ -28,6 +28,8 @@ pub struct ReportSource<'a> {
     pub replicas: &'a [Replica],
     /// The hosts of each replica.
     pub hosts_of: &'a [Vec<u32>],
+    /// The usage with the allocations of the replicas. A plan is judged before the snapshot shows its allocations.
+    pub used: &'a dyn Fn(Slot, ClassId) -> i64,
 }
 
 impl ReportSource<'_> {
@@ -57,7 +59,7 @@ impl ReportSource<'_> {
             .settings
             .interrupt
             .count(shares.clone().count() as u64 / SHARES_A_STEP);
-        let found = limits.of_shares(shares).into_iter();
+        let found = limits.of_shares(shares, self.used).into_iter();
         let violations = found.map(|(overuse, at)| self.violation((overuse.level, limits.reason(&overuse)), &at));
         violations.collect()
     }
