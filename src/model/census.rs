@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::Model;
 use super::judging::{AT_ONCE, JudgedPage, Keep, judge_page};
 use super::pages::PAGE_TIME;
-use super::violations::overused;
+use super::violations::overused::{self, OveruseFilter};
 use super::workloads::{Level, Page, Report, StoredWorkload, Violation, placed_and_pending};
 use crate::error::{ReasonCode, Result};
 use crate::pools::CallerKey;
@@ -181,7 +181,7 @@ pub(in crate::model) async fn figures(model: &Model, settings: &SearchSettings, 
             break;
         }
     }
-    for overused in overused::without_replicas(model, &reader, None, &caller).await? {
+    for overused in overused::without_replicas(model, &reader, OveruseFilter::default(), &caller).await? {
         let violation = (overused.reason.code, overused.level);
         *figures.violations.entry(violation).or_default() += 1;
     }

@@ -72,6 +72,16 @@ pub(super) async fn search_hosts<T: Send + 'static>(
     search: impl Fn(&Snapshot, &Interrupt) -> Result<T> + Send + Sync + 'static,
 ) -> Result<T> {
     let snapshot = model.snapshot().await?;
+    search_version(model, snapshot, caller, search).await
+}
+
+/// Searches all hosts of this snapshot.
+pub(super) async fn search_version<T: Send + 'static>(
+    model: &Model,
+    snapshot: Arc<Snapshot>,
+    caller: &CallerKey,
+    search: impl Fn(&Snapshot, &Interrupt) -> Result<T> + Send + Sync + 'static,
+) -> Result<T> {
     let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
     let search = move |interrupt: &Interrupt| search(&snapshot, interrupt);
     if is_large {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 
-use self::overused::OverusedProvider;
+use self::overused::{OveruseFilter, OverusedProvider};
 use super::judging::{JudgedPage, Keep, judge_page};
 use super::reads::reader::Reader;
 use super::workloads::{self, Level, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
@@ -165,22 +165,22 @@ async fn overused(model: &Model, reader: &Reader, page: &Page, caller: &CallerKe
     if is_about_workloads || code.is_some_and(|code| code != ReasonCode::NoRoom) {
         return Ok(Vec::new());
     }
-    let found = overused::without_replicas(model, reader, provider.clone(), caller).await?;
-    let found = found
+    let wanted = OveruseFilter {
+        provider: provider.clone(),
+        level: *level,
+        ..OveruseFilter::default()
+    };
+    let found = overused::without_replicas(model, reader, wanted, caller).await?;
+    let violations = found
         .into_iter()
-        .filter(|it| level.is_none_or(|level| it.level == level));
-    let violations = found.map(
-        |OverusedProvider {
-             level, reason, host, ..
-         }| Violation {
+        .map(|OverusedProvider { level, reason, host }| Violation {
             level,
             reason,
             replicas: Vec::new(),
             consumers: Vec::new(),
             hosts: vec![host.0],
             host_names: vec![host.1.into()],
-        },
-    );
+        });
     Ok(violations.collect())
 }
 

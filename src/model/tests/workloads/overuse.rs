@@ -3,6 +3,7 @@
 use super::violations::{page, report};
 use super::*;
 use crate::model::census::figures;
+use crate::model::violations::overused::{OveruseFilter, without_replicas};
 use crate::model::violations::{self, Filter, Listed, Page, Violated};
 use crate::model::{inventories, limits};
 
@@ -193,4 +194,54 @@ async fn found_p16_the_answer_of_a_write_has_the_violations_that_the_next_read_h
     );
     assert_eq!(write(Some(2), [0, 1], false).await, []);
     assert_eq!(write(Some(3), [1, 1], false).await.len(), 1);
+}
+
+#[actix_web::test]
+async fn found_p16_an_overuse_behind_many_that_workloads_list_is_listed() {
+    let f = cluster(&SITES).await;
+    place(&f.model, stored(901, None, "5 free Number < 6")).await.unwrap();
+    f.model
+        .submit(super::super::claim(1, 6, "VCPU", 8, Expected::New))
+        .await
+        .unwrap();
+    let normal = limits::Set {
+        class: "VCPU".to_owned(),
+        generation: None,
+        normal: Some("0.5".parse().unwrap()),
+    };
+    f.model.submit(normal).await.unwrap();
+    let reserved = Inventory {
+        reserved: 10,
+        ..inventory(10)
+    };
+    for host in 1..6 {
+        change(&f.model, host, reserved.clone()).await;
+    }
+    let found = async |most: usize, level: Option<Level>| {
+        let wanted = OveruseFilter {
+            provider: None,
+            level,
+            most,
+        };
+        let (reader, caller) = (f.model.reader(false), caller());
+        let found = without_replicas(&f.model, &reader, wanted, &caller).await.unwrap();
+        found.into_iter().map(|it| (it.host.0, it.level)).collect::<Vec<_>>()
+    };
+    for most in 1..8 {
+        assert_eq!(found(most, None).await, [(uuid(6), Level::Soft)], "{most}");
+        assert_eq!(found(most, Some(Level::Soft)).await, [(uuid(6), Level::Soft)], "{most}");
+        assert_eq!(found(most, Some(Level::Hard)).await, []);
+    }
+    // Without the workload all six are listed, hard ones first.
+    delete(&f.model, &uuid(901), Some(1), Delete::default()).await.unwrap();
+    for host in 1..6 {
+        let claim = super::super::claim(10 + host, host, "VCPU", 1, Expected::New);
+        change(&f.model, host, inventory(10)).await;
+        f.model.submit(claim).await.unwrap();
+        change(&f.model, host, reserved.clone()).await;
+    }
+    let hard = |host| (uuid(host), Level::Hard);
+    assert_eq!(found(2, None).await, [hard(1), hard(2)]);
+    assert_eq!(found(9, None).await.len(), 6);
+    assert_eq!(found(1, Some(Level::Soft)).await, [(uuid(6), Level::Soft)]);
 }
