@@ -106,8 +106,8 @@ fn different<'a>(roles: &'a [Role], missing: &[u32]) -> Vec<(usize, &'a Role)> {
     missing.filter(|(_, role)| known.insert(&role.query.request)).collect()
 }
 
-/// If a role lacks room: a sentence about the free amount of all eligible hosts. The sum may suffice, and each host
-/// have too little.
+/// If a role lacks room: a sentence about the free amount of all eligible hosts, and of all sharing providers. The sum
+/// may suffice, and each host have too little.
 fn free_in_sum(snapshot: &Snapshot, (list, eligible): (&HostList, &Eligible), role: usize, reason: &Reason) -> String {
     let class = reason.resource_class.as_deref();
     let class = class.filter(|_| reason.code == ReasonCode::NoRoom);
@@ -118,7 +118,12 @@ fn free_in_sum(snapshot: &Snapshot, (list, eligible): (&HostList, &Eligible), ro
         .zip(&list.slots)
         .filter(|(host, _)| eligible.is_eligible(*host, role));
     let sum = snapshot.free_of(class, hosts.map(|(_, slot)| *slot), i64::MAX);
-    format!(" The hosts that the role may use have {sum} free in sum.")
+    let pools = if snapshot.has_sharing() {
+        " and all sharing providers"
+    } else {
+        ""
+    };
+    format!(" The hosts that the role may use{pools} have {sum} free in sum.")
 }
 
 /// Adds the first class of which no provider of the host has enough for a role, with the largest free amount of a

@@ -158,6 +158,24 @@ async fn replicas_within_a_normal_limit_are_claimed_before_those_beyond_it() {
     f.check_snapshot().await;
 }
 
+#[actix_web::test]
+async fn found_p20_the_sum_of_the_free_amounts_says_that_it_counts_pools() {
+    let f = pools([(21, 3, &[1, 2]), (22, 4, &[3])]).await;
+    let mut asked = with_disks(1);
+    asked.spec.roles[0].query.request.groups[0].resources[1].1 = 5;
+    let sentences = async |f: &Fixture| {
+        let refusal = no_place(place_in_pools(&f.model, asked.clone()).await);
+        let reasons = refusal.reasons.kept().iter();
+        let of_role = reasons.filter(|it| it.detail.contains("free in sum")).map(|it| {
+            let at = it.detail.find("The hosts").unwrap();
+            it.detail[at..].to_owned()
+        });
+        of_role.collect::<Vec<_>>()
+    };
+    let with_pools = "The hosts that the role may use and all sharing providers have 7 free in sum.";
+    assert_eq!(sentences(&f).await, [with_pools]);
+}
+
 /// A replica with a disk alone.
 fn disk_alone() -> Put {
     let mut asked = with_disks(1);
