@@ -37,7 +37,7 @@ pub static NOUN: Noun = Noun {
             "PUT /v1/providers",
             "Describe up to 1000 providers",
             "All of them or none. Each is as in `PUT /v1/providers/{uuid}`, with its `uuid`. A refusal names every \
-            wrong member by path. A page of `GET /v1/providers` is a valid body.",
+            wrong member by path. A page of `GET /v1/providers` is a valid body, unless it has a text of an old form.",
         )
         .body::<DescribeAllBody>()
         .answer::<ProviderList>()
@@ -72,8 +72,8 @@ pub static NOUN: Noun = Noun {
             "Replaces the whole description. A property is a text, a boolean or a whole number of 64 bits; providers \
             inherit properties and domains from their parents, and `null` hides an inherited property. A domain is a \
             path of any depth in a dimension, such as `fd:/dc1/r0` in `fault`. A type, a text and a level of a path \
-            neither begin nor end with white space, have no control character, and are in normalization form C of \
-            Unicode. Hosts that are `draining`, `off` or \
+            neither begin nor end with white space, have no control or invisible character, and are in normalization \
+            form C of Unicode. Hosts that are `draining`, `off` or \
             `lost` get nothing new: they are no candidates of `/v1`, and the root provider gets the trait \
             COMPUTE_STATUS_DISABLED, which Nova forbids. placet takes the trait away again only if placet had set it. \
             `generation` is the one that was read, and null for a provider that was never described. If nothing \

@@ -19,6 +19,8 @@ pub fn mistake(text: &str) -> Option<&'static str> {
         Some("begins or ends with white space")
     } else if text.contains(char::is_control) {
         Some("has a control character")
+    } else if text.contains(is_invisible) {
+        Some("has an invisible character")
     } else if !is_nfc(text) {
         Some("is not in normalization form C of Unicode")
     } else {
@@ -26,9 +28,18 @@ pub fn mistake(text: &str) -> Option<&'static str> {
     }
 }
 
-/// White space, and spaces without a width.
+/// White space, and characters that look like none.
 fn is_blank(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
+    c.is_whitespace() || is_invisible(c)
+}
+
+/// Soft hyphens, joiners, marks of the direction of writing, and spaces without a width.
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+    )
 }
 
 /// The first mistake in a level of a domain's path.
@@ -100,6 +111,18 @@ mod tests {
             ("a\u{3000}", "white space"),
             ("a\u{200b}", "white space"),
             ("\u{feff}a", "white space"),
+            ("a\u{ad}", "white space"),
+            ("\u{180e}a", "white space"),
+            ("a\u{ad}b", "invisible"),
+            ("a\u{61c}b", "invisible"),
+            ("a\u{180e}b", "invisible"),
+            ("a\u{200b}b", "invisible"),
+            ("a\u{200d}b", "invisible"),
+            ("a\u{200f}b", "invisible"),
+            ("a\u{202e}b", "invisible"),
+            ("a\u{2060}b", "invisible"),
+            ("a\u{2064}b", "invisible"),
+            ("a\u{feff}b", "invisible"),
             ("a\tb", "control"),
             ("a\u{7f}", "control"),
             ("a\u{85}b", "control"),

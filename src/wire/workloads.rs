@@ -70,18 +70,18 @@ pub static NOUN: Noun = Noun {
                 a place go first, then those on lost hosts, those that break a rule, those without which the rest is \
                 spread best, and those with the highest ids. A workload has at most 1,000 replicas, 1,000 roles and \
                 64 rules, which name at most 16 dimensions. `name`, `project_id`, ids, names of roles, and texts in \
-                queries neither begin nor end with white space, have no control character, and are in normalization \
-                form C of Unicode. `type` and `user_id` are those of replicas that get a place from then on. If \
-                nothing changes the generation stays. A number of a `payload` that 64 bits cannot hold is refused. `ids` \
-                names all replicas; without it they are numbered, and the lowest free numbers are taken. `adopt` \
-                takes consumers in that have allocations; they keep them when they leave. Without an `id` a consumer \
-                gets the id whose replica it would be, else the lowest free one. `swap` lets pairs of replicas \
-                exchange their roles on their hosts. With `atomic` (the default) all missing replicas are placed or \
-                nothing is changed; else those that fit are placed, and the others are pending until a later request \
-                finds room. Replicas are placed within the normal limits of classes first, and beyond them if need \
-                be; an atomic request is refused before, if the normal room of all hosts together is short. With \
-                `dry_run=true` nothing is written. A refusal says how many hosts each condition removed; `exact` \
-                false says that the search was given up, so that it is not proven.",
+                queries neither begin nor end with white space, have no control or invisible character, and are in \
+                normalization form C of Unicode. `type` and `user_id` are those of replicas that get a place from then \
+                on. If nothing changes the generation stays. A number of a `payload` that 64 bits cannot hold is \
+                refused. `ids` names all replicas; without it they are numbered, and the lowest free numbers are \
+                taken. `adopt` takes consumers in that have allocations; they keep them when they leave. Without an \
+                `id` a consumer gets the id whose replica it would be, else the lowest free one. `swap` lets pairs of \
+                replicas exchange their roles on their hosts. With `atomic` (the default) all missing replicas are \
+                placed or nothing is changed; else those that fit are placed, and the others are pending until a \
+                later request finds room. Replicas are placed within the normal limits of classes first, and beyond \
+                them if need be; an atomic request is refused before, if the normal room of all hosts together is \
+                short. With `dry_run=true` nothing is written. A refusal says how many hosts each condition removed; \
+                `exact` false says that the search was given up, so that it is not proven.",
         )
         .body::<PutBody>()
         .answer::<WorkloadAnswer>()
