@@ -68,3 +68,4 @@ pub use release::{Replica, release};
 pub use rules::modes::AxisRule;
 pub use rules::{Affinity, AffinityKind, Axis, Level, Members, Mode, Rule, Spread, Within};
 pub use safety::Safety;
+pub use within::{AxisDomain, hard_domain};

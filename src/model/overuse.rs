@@ -23,14 +23,14 @@ pub struct Overuse {
 }
 
 /// The limits of the providers of a snapshot.
-pub struct Limits<'a> {
+pub struct UsageLimits<'a> {
     snapshot: &'a Snapshot,
     normal: HashMap<ClassId, NormalLimit>,
 }
 
-impl<'a> Limits<'a> {
-    pub fn of(snapshot: &'a Snapshot) -> Limits<'a> {
-        Limits {
+impl<'a> UsageLimits<'a> {
+    pub fn of(snapshot: &'a Snapshot) -> UsageLimits<'a> {
+        UsageLimits {
             snapshot,
             normal: snapshot.catalog().normal_limits().collect(),
         }

@@ -113,7 +113,7 @@ impl Filter {
 
 /// The violations of a page.
 #[derive(Debug, Clone, Default)]
-pub struct Listed {
+pub struct ViolationPage {
     /// On the first page, and if the request is not about a workload or a project: providers above their limits, as far
     /// as no workload in the list has the violation.
     pub providers: Vec<Violation>,
@@ -132,7 +132,7 @@ pub async fn list(
     page: Page,
     settings: &SearchSettings,
     caller: &CallerKey,
-) -> Result<Listed> {
+) -> Result<ViolationPage> {
     let providers = overused(model, reader, &page, caller).await?;
     let named = named(reader, &page.filter).await?;
     let judged = JudgedPage {
@@ -146,7 +146,7 @@ pub async fn list(
         time: page.time,
     };
     let (workloads, next) = judge_page(model, reader, judged, page.filter, (settings, caller, None)).await?;
-    Ok(Listed {
+    Ok(ViolationPage {
         providers,
         workloads,
         next,

@@ -109,13 +109,18 @@ impl Eligible {
 
     /// As this value, with only the hosts of a domain eligible.
     pub(super) fn inside(&self, cluster: &Cluster, domain: AxisDomain, interrupt: &Interrupt) -> Eligible {
-        let hosts = 0..cluster.hosts;
-        let is_inside = hosts.map(|host| domain.has(cluster, host));
-        let any: Arc<[bool]> = self
-            .any
-            .iter()
-            .zip(is_inside)
-            .map(|(any, inside)| *any && inside)
+        self.only(cluster, &|host| domain.has(cluster, host), interrupt)
+    }
+
+    /// As this value, without the hosts of a domain.
+    pub fn outside(&self, cluster: &Cluster, domain: AxisDomain, interrupt: &Interrupt) -> Eligible {
+        self.only(cluster, &|host| !domain.has(cluster, host), interrupt)
+    }
+
+    fn only(&self, cluster: &Cluster, may_stay: &impl Fn(u32) -> bool, interrupt: &Interrupt) -> Eligible {
+        let any: Arc<[bool]> = (0..)
+            .zip(&*self.any)
+            .map(|(host, any)| *any && may_stay(host))
             .collect();
         Eligible {
             trees: live_trees(cluster, &any, interrupt),
@@ -127,7 +132,7 @@ impl Eligible {
             for_two: self
                 .for_two
                 .as_ref()
-                .map(|two| Box::new(two.inside(cluster, domain, interrupt))),
+                .map(|two| Box::new(two.only(cluster, may_stay, interrupt))),
         }
     }
 

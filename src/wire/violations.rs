@@ -9,7 +9,7 @@ use super::output::json;
 use super::workloads::ViolationAnswer;
 use crate::error::{ReasonCode, Result};
 use crate::model::pages::PAGE_TIME;
-use crate::model::violations::{Filter, Listed, Page, Violated};
+use crate::model::violations::{Filter, Page, Violated, ViolationPage};
 use crate::model::workloads::Level;
 
 /// The description of the noun.
@@ -154,7 +154,7 @@ pub fn read_list(query: &str) -> Result<Page> {
 }
 
 /// Writes a page of violations.
-pub fn write_list(listed: &Listed) -> Vec<u8> {
+pub fn write_list(listed: &ViolationPage) -> Vec<u8> {
     let of_providers = listed.providers.iter().map(|violation| WorkloadViolation {
         workload: None,
         name: None,

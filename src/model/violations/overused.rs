@@ -13,7 +13,7 @@ use crate::error::{Reason, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::model::domains::{go_on, search_version};
-use crate::model::overuse::{Limits, Overuse};
+use crate::model::overuse::{Overuse, UsageLimits};
 use crate::model::reads::reader::Reader;
 use crate::placing::Level;
 use crate::pools::CallerKey;
@@ -67,7 +67,7 @@ pub async fn without_replicas(
     for overuses in overuses.chunks(most.max(1)) {
         let pairs: Vec<(i32, i32)> = overuses.iter().map(|it| pair(&snapshot, it)).collect();
         let covered = reader.clone().read(move |conn| used_by_replicas(conn, &pairs)).await?;
-        let limits = Limits::of(&snapshot);
+        let limits = UsageLimits::of(&snapshot);
         let others = overuses.iter().filter(|it| !covered.contains(&pair(&snapshot, it)));
         found.extend(others.map(|overuse| {
             let root = snapshot.root(overuse.slot);
@@ -91,7 +91,7 @@ fn pair(snapshot: &Snapshot, overuse: &Overuse) -> (i32, i32) {
 }
 
 fn overuses(snapshot: &Snapshot, wanted: &OveruseFilter, interrupt: &Interrupt) -> Result<Vec<Overuse>> {
-    let limits = Limits::of(snapshot);
+    let limits = UsageLimits::of(snapshot);
     let only = wanted.provider.as_deref().map(|uuid| snapshot.by_uuid(uuid));
     let mut found: Vec<Overuse> = Vec::new();
     for slot in snapshot.iter() {

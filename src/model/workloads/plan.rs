@@ -4,6 +4,7 @@
 //! 2. Replicas that exchange their roles get the amounts of the new role on their host.
 //! 3. The missing replicas are placed. No other replica moves: a rule that is still broken is a violation.
 
+mod attempts;
 mod places;
 mod set;
 mod shares;
@@ -65,6 +66,7 @@ struct Draft {
 }
 
 /// The usage with the changes of a plan: within the normal limits, and within the capacities.
+#[derive(Clone)]
 struct Usages {
     normal: PlannedUsage,
     hard: PlannedUsage,

@@ -8,7 +8,7 @@ use crate::search::rank::{CandidateLoad, Scoring};
 use crate::search::snapshot::{ClassId, Delta, Slot, Snapshot, SnapshotChange};
 
 /// The planned usage. Slots of the first snapshot stay valid, because only usage changes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PlannedUsage {
     snapshot: Arc<Snapshot>,
     /// Amounts that the snapshot does not show yet.

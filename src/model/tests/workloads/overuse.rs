@@ -4,7 +4,7 @@ use super::violations::{page, report};
 use super::*;
 use crate::model::census::figures;
 use crate::model::violations::overused::{OveruseFilter, without_replicas};
-use crate::model::violations::{self, Filter, Listed, Page, Violated};
+use crate::model::violations::{self, Filter, Page, Violated, ViolationPage};
 use crate::model::{inventories, limits};
 
 async fn change(model: &Model, host: u32, inventory: Inventory) {
@@ -19,7 +19,7 @@ async fn change(model: &Model, host: u32, inventory: Inventory) {
     model.submit(update).await.unwrap();
 }
 
-async fn listed(model: &Model, page: Page) -> Listed {
+async fn listed(model: &Model, page: Page) -> ViolationPage {
     let (reader, settings) = (model.reader(false), SearchSettings::uncut(7));
     violations::list(model, &reader, page, &settings, &caller())
         .await
@@ -129,7 +129,7 @@ async fn found_p16_a_workload_lists_the_providers_of_its_replicas_that_are_above
     place(&f.model, stored(901, None, "1 free Number == 1")).await.unwrap();
     place(&f.model, stored(902, None, "1 free Number == 2")).await.unwrap();
     change(&f.model, 1, inventory(5)).await;
-    let Listed {
+    let ViolationPage {
         providers, workloads, ..
     } = listed(&f.model, page(10)).await;
     assert!(providers.is_empty(), "the workload has it: {providers:?}");

@@ -2,6 +2,7 @@
 
 use super::violations::report;
 use super::*;
+use crate::model::workloads::WithinRule;
 use crate::model::{aggregates, traits};
 use crate::search::Rank;
 
@@ -83,6 +84,36 @@ async fn replicas_whose_only_pool_is_full_go_to_other_hosts() {
     assert!(hosts.len() == 3 && hosts.is_superset(&[3, 4].into()), "{hosts:?}");
     assert_eq!((f.used(21), f.used(22)), (1, 2));
     assert!(!report.is_exact, "a choice that was made before may have been worse");
+}
+
+/// The pool of zone a has room for one of two replicas, and each host of the zone for each replica alone.
+#[actix_web::test]
+async fn found_p14_a_zone_whose_pool_is_too_small_gives_way_to_another_zone() {
+    let in_zone = SpecRule::Within(WithinRule {
+        level: Level::Hard,
+        dimension: "fault".to_owned(),
+    });
+    for seed in 0..6 {
+        let mut f = pools([(21, 1, &[1, 2]), (22, 9, &[3, 4])]).await;
+        for (host, zone) in [(1, "fd:/a"), (2, "fd:/a"), (3, "fd:/b"), (4, "fd:/b")] {
+            describe(&f.model, host, None, (zone, "-"), ProviderState::Up).await;
+        }
+        let asked = Spec {
+            rules: Some(vec![in_zone.clone()]),
+            ..with_disks(2).spec
+        };
+        let report = place_in_pools(&f.model, put(WORKLOAD + seed, None, asked))
+            .await
+            .unwrap();
+        assert_eq!(hosts(&report), [3, 4].into(), "seed {seed}");
+        assert_eq!((f.used(21), f.used(22)), (0, 2));
+        let three = Spec {
+            rules: Some(vec![in_zone.clone()]),
+            ..with_disks(3).spec
+        };
+        let refusal = no_place(place_in_pools(&f.model, put(WORKLOAD + 90, None, three)).await);
+        assert_eq!(refusal.missing, 3);
+    }
 }
 
 #[actix_web::test]

@@ -1,41 +1,22 @@
-//! Places for the missing replicas.
-//!
-//! `placing` chooses hosts by the offer of each host alone. Replicas on different hosts may need room of the same
-//! sharing provider, so the places of a choice are taken one after the other. If a place is gone, the replica gets a
-//! different place on the same host. If there is none, the replica is placed again, beside the other replicas. A better
-//! choice may exist in this case, and a refusal is no proof.
+//! Places for the missing replicas, and the reasons of those without a place.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::attempts::{Asked, Places, best_attempt, missing};
 use super::shares::shares;
 use super::{Draft, Kept, Planning, Usages};
 use crate::error::{Error, NoPlace, Reason, ReasonCode, Reasons, Result};
 use crate::model::claims::{Limits, claim_candidate};
-use crate::model::workloads::host_offers::{HostOffers, Offered};
-use crate::model::workloads::time::too_long;
 use crate::model::workloads::{Replica, ReplicaRow, admission, affinity, ids, refusal};
-use crate::placing::{self, Effort, FurtherHost, Offer, Placed, PlacedReplica, Refusal, Standing, Swap};
+use crate::placing::{FurtherHost, PlacedReplica, Refusal, Standing, Swap};
 use crate::search::Snapshot;
-
-/// By role, the hosts of the new replicas.
-type Places = Vec<Vec<(u32, Offered)>>;
-
-/// Why replicas have no place, and a move that would help.
-type RefusalWithSwap = (Refusal, Option<Swap>);
-
-/// A new replica's place.
-struct Place {
-    host: u32,
-    role: usize,
-    offered: Offered,
-}
 
 /// Places the missing replicas, and adds their amounts to the usages within the capacities. Returns why some have no
 /// place.
 pub fn place(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) -> Result<Reasons> {
     let (job, interrupt) = (planning.job, planning.interrupt);
-    let (wanted, mut placed, further) = placed(planning, draft);
+    let (wanted, placed, further) = placed(planning, draft);
     let missing = missing(planning, &wanted, &placed);
     if missing.iter().all(|count| *count == 0) {
         return Ok(Reasons::default());
@@ -44,43 +25,24 @@ pub fn place(planning: &Planning<'_>, draft: &mut Draft, usages: &mut Usages) ->
         let hosts = (&*planning.list, &*planning.eligible);
         admission::check(usages.normal.snapshot(), hosts, job.roles(), &missing, interrupt)?;
     }
-    let mut places: Places = vec![Vec::new(); missing.len()];
-    let refused = loop {
-        let snapshots = [&mut usages.normal, &mut usages.hard].map(|usage| Arc::clone(usage.snapshot()));
-        let (chosen, refusal) = {
-            let standing = Standing {
-                placed: &placed,
-                further: &further,
-            };
-            choose(planning, draft, &snapshots, (&wanted, standing))?
-        };
-        let refused = refusal.map(|refusal| (refusal, snapshots));
-        if interrupt.has_ended() {
-            return Err(too_long());
-        }
-        if job.put.is_atomic && refused.is_some() {
-            break refused;
-        }
-        let count = chosen.len();
-        let taken = take(planning, chosen, usages)?;
-        let is_last = taken.len() == count;
-        for Place { host, role, offered } in taken {
-            placed.push(PlacedReplica { role, host });
-            places[role].push((host, offered));
-        }
-        if is_last {
-            break refused;
-        }
-        draft.is_exact = false;
+    let asked = Asked {
+        wanted: &wanted,
+        standing: Standing {
+            placed: &placed,
+            further: &further,
+        },
     };
-    let reasons = match refused {
-        Some(((refusal, swap), [_, hard])) => {
-            let below_min = below_min(planning, draft, &placed);
+    let best = best_attempt(planning, asked, usages)?;
+    draft.is_exact &= best.is_exact;
+    *usages = best.usages;
+    let reasons = match best.refused {
+        Some(((refusal, swap), hard)) => {
+            let below_min = below_min(planning, draft, &best.placed);
             self::refused(planning, &hard, (&missing, below_min), (&refusal, swap), draft.is_exact)?
         }
         None => Reasons::default(),
     };
-    add_new(planning, draft, &missing, places)?;
+    add_new(planning, draft, &missing, best.places)?;
     Ok(reasons)
 }
 
@@ -103,70 +65,6 @@ fn placed(planning: &Planning<'_>, draft: &Draft) -> (Vec<u32>, Vec<PlacedReplic
     }
     wanted.push(elsewhere);
     (wanted, placed, further)
-}
-
-/// Chooses hosts by the offer of each host alone, within the normal limits and within the capacities.
-fn choose(
-    planning: &Planning<'_>,
-    draft: &mut Draft,
-    [normal, hard]: &[Arc<Snapshot>; 2],
-    (wanted, standing): (&[u32], Standing<'_>),
-) -> Result<(Vec<Place>, Option<RefusalWithSwap>)> {
-    let (job, list, settings) = (planning.job, &planning.list, &planning.settings);
-    let missing = missing(planning, wanted, standing.placed);
-    let offers = HostOffers::new([normal, hard], list, job.roles(), &missing, settings)?;
-    let effort = Effort {
-        atomic: job.put.is_atomic,
-        seed: settings.seed,
-        budget: Effort::BUDGET,
-        interrupt: planning.interrupt.clone(),
-    };
-    let (hosts, workload) = (
-        (&list.cluster, &*planning.eligible),
-        planning.workload(wanted, standing),
-    );
-    let answer = placing::place(hosts, &offers, &workload, &effort);
-    if planning.interrupt.has_ended() {
-        return Err(too_long());
-    }
-    let places = places(&offers, &answer)?;
-    draft.is_exact &= offers.is_exact() && answer.is_exact;
-    let refusal = answer.refusal.map(|refusal| {
-        let may_help = job.put.is_atomic && refusal.admitted >= refusal.missing;
-        let swap = may_help.then(|| placing::swap(hosts, &offers, &workload, &effort));
-        (refusal, swap.flatten())
-    });
-    Ok((places, refusal))
-}
-
-/// Takes places one after the other. Returns the first place, and all places for which the host still has room.
-fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Result<Vec<Place>> {
-    if !usages.hard.snapshot().has_sharing() {
-        let placements = chosen.iter().map(|place| &place.offered.candidate.placements);
-        placements.for_each(|placements| _ = usages.hard.add(placements));
-        return Ok(chosen);
-    }
-    let mut taken = Vec::with_capacity(chosen.len());
-    for place in chosen {
-        let Place { host, role, offered } = place;
-        let is_over = offered.offer.over > 0;
-        let usage = if is_over { &usages.hard } else { &usages.normal };
-        let offered = if usage.has_room(&offered.candidate.placements) {
-            Some(offered)
-        } else {
-            let found = planning.candidate_on(host, role, usages)?;
-            found.map(|candidate| {
-                let over = usages.normal.added_over(&candidate.placements);
-                let offer = Offer { over, ..offered.offer };
-                Offered { offer, candidate }
-            })
-        };
-        if let Some(offered) = offered {
-            usages.add(&offered.candidate.placements);
-            taken.push(Place { host, role, offered });
-        }
-    }
-    Ok(taken)
 }
 
 /// The reason to refuse a request that places fewer replicas than the workload needs. A retry changes no wish, and
@@ -294,33 +192,4 @@ fn pending(planning: &Planning<'_>, draft: &mut Draft, id: String, role: usize) 
         generation: before.and_then(|it| it.generation),
         allocations: Vec::new(),
     }
-}
-
-/// How many replicas of each role are wanted and are not placed.
-fn missing(planning: &Planning<'_>, wanted: &[u32], placed: &[PlacedReplica]) -> Vec<u32> {
-    let mut missing = wanted[..planning.job.roles().len()].to_vec();
-    placed.iter().for_each(|it| missing[it.role] -= 1);
-    missing
-}
-
-/// The places of new replicas.
-///
-/// # Errors
-/// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
-fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
-    let mut on_host: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for &PlacedReplica { role, host } in &placed.replicas {
-        on_host.entry(host).or_default().push(role);
-    }
-    let mut places = Vec::with_capacity(placed.replicas.len());
-    for (host, roles) in on_host {
-        let Some(offered) = offers.together(host, &roles) else {
-            return Err(Error::Internal {
-                detail: format!("roles {roles:?} have places on host {host}, but no candidates"),
-            });
-        };
-        let offered = offered.into_iter();
-        places.extend(offered.map(|(role, offered)| Place { host, role, offered }));
-    }
-    Ok(places)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ShownHost, Violation};
 use crate::error::{Reason, ReasonCode};
-use crate::model::overuse::Limits;
+use crate::model::overuse::UsageLimits;
 use crate::model::workloads::spec::{HOST, Spec, SpecRule};
 use crate::model::workloads::unfit::{Hosts, Unfit};
 use crate::model::workloads::{Replica, StoredWorkload};
@@ -52,7 +52,7 @@ impl ReportSource<'_> {
 
     /// The classes that replicas have of providers above their limits.
     pub fn overuses(&self) -> Vec<Violation> {
-        let limits = Limits::of(self.hosts.snapshot);
+        let limits = UsageLimits::of(self.hosts.snapshot);
         let shares = self.replicas.iter().enumerate();
         let shares = shares.flat_map(|(at, replica)| replica.allocations.iter().map(move |share| (at, share)));
         self.hosts
