@@ -215,7 +215,7 @@ async fn found_p16_an_overuse_behind_many_that_workloads_list_is_listed() {
         ..inventory(10)
     };
     for host in 1..6 {
-        change(&f.model, host, reserved.clone()).await;
+        change(&f.model, host, reserved).await;
     }
     let found = async |most: usize, level: Option<Level>| {
         let wanted = OveruseFilter {
@@ -238,7 +238,7 @@ async fn found_p16_an_overuse_behind_many_that_workloads_list_is_listed() {
         let claim = super::super::claim(10 + host, host, "VCPU", 1, Expected::New);
         change(&f.model, host, inventory(10)).await;
         f.model.submit(claim).await.unwrap();
-        change(&f.model, host, reserved.clone()).await;
+        change(&f.model, host, reserved).await;
     }
     let hard = |host| (uuid(host), Level::Hard);
     assert_eq!(found(2, None).await, [hard(1), hard(2)]);
