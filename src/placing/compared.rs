@@ -10,6 +10,7 @@ use self::even::{Range, SiblingCounts};
 use self::occupied::{occupied_tree, outer_domain};
 use super::cluster::{Cluster, Standing};
 use super::cost::Cost;
+use super::eligible::Eligible;
 use super::live_tree::LiveTree;
 use super::rules::modes::AxisRule;
 use super::rules::{Axis, Level, Mode};
@@ -160,8 +161,7 @@ impl Compared {
     /// `one_a_host`: no rule says how many replicas a host takes.
     pub fn new(
         cluster: &Cluster,
-        trees: &[Arc<LiveTree>],
-        eligible: &[bool],
+        eligible: &Eligible,
         rules: &[AxisRule],
         standing: Standing,
         (one_a_host, keeps_hard): (bool, bool),
@@ -176,7 +176,7 @@ impl Compared {
         if one_a_host && keeps_hard {
             demands_of_hosts.cap = Some(1);
         }
-        let all = trees.iter().enumerate().filter_map(|(dimension, tree)| {
+        let all = eligible.trees.iter().enumerate().filter_map(|(dimension, tree)| {
             // A rule that demands nothing of n replicas may demand something of one more.
             if !rules.iter().any(|rule| rule.axis == Axis::Domain(dimension)) {
                 return None;
@@ -187,7 +187,7 @@ impl Compared {
             let below = (0..tree.len() as u32).map(|domain| children(domain).sum()).collect();
             let mut outer = None;
             if let Some(cap) = strict_cap(rules, dimension).filter(|_| keeps_hard) {
-                let occupied = occupied_tree(cluster, eligible, standing, dimension);
+                let occupied = occupied_tree(cluster, &eligible.any, standing, dimension);
                 let occupied = occupied.as_ref().unwrap_or(&**tree);
                 outer = outer_domain(tree, occupied).map(|domain| (domain, cap));
                 if occupied.has_hosts_beside() {
@@ -241,15 +241,15 @@ fn strict_cap(rules: &[AxisRule], dimension: usize) -> Option<u32> {
 }
 
 impl HostDemands {
-    fn of(demands: Demands, eligible: &[bool], standing: Standing) -> HostDemands {
+    fn of(demands: Demands, eligible: &Eligible, standing: Standing) -> HostDemands {
         let mut hosts: Vec<u32> = standing.hosts().map(|(_, host)| host).collect();
         hosts.sort_unstable();
         let (inside, outside): (Vec<&[u32]>, Vec<&[u32]>) = hosts
             .chunk_by(|one, other| one == other)
-            .partition(|same| eligible[same[0] as usize]);
+            .partition(|same| eligible.any[same[0] as usize]);
         HostDemands {
             demands,
-            eligible: eligible.iter().filter(|any| **any).count() as u32,
+            eligible: eligible.count,
             placed: inside.iter().map(|same| same.len() as u32).collect(),
             elsewhere: outside.iter().map(|same| same.len() as u32).sum(),
             keeps_placed: false,

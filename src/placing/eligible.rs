@@ -1,8 +1,9 @@
 //! The eligible hosts of each role, and the live domains of each dimension.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::cells::index::CellIndex;
 use super::cluster::Cluster;
 use super::domain_tree::DomainTree;
 use super::live_tree::LiveTree;
@@ -34,6 +35,8 @@ pub struct Eligible {
     pub(super) trees: Vec<Arc<LiveTree>>,
     /// Of a workload of one: the eligible hosts of two replicas, if these are fewer.
     for_two: Option<Box<Eligible>>,
+    /// An index of cells, and the eligible hosts of each cell.
+    by_cell: OnceLock<(Arc<CellIndex>, Arc<[u32]>)>,
 }
 
 impl Eligible {
@@ -104,6 +107,7 @@ impl Eligible {
             by_role,
             any,
             for_two: None,
+            by_cell: OnceLock::new(),
         }
     }
 
@@ -133,6 +137,24 @@ impl Eligible {
                 .for_two
                 .as_ref()
                 .map(|two| Box::new(two.only(cluster, may_stay, interrupt))),
+            by_cell: OnceLock::new(),
+        }
+    }
+
+    /// The number of eligible hosts in each cell of an index. The numbers for the first index are kept.
+    pub(super) fn hosts_by_cell(&self, index: &Arc<CellIndex>) -> Arc<[u32]> {
+        let count = || -> Arc<[u32]> {
+            let mut counts = vec![0; index.cells as usize];
+            for (&cell, any) in index.cell_of.iter().zip(&*self.any) {
+                counts[cell as usize] += u32::from(*any);
+            }
+            counts.into()
+        };
+        let (known, counts) = self.by_cell.get_or_init(|| (Arc::clone(index), count()));
+        if Arc::ptr_eq(known, index) {
+            Arc::clone(counts)
+        } else {
+            count()
         }
     }
 

@@ -176,11 +176,10 @@ impl<H: Hosts> PlaceQuestion<'_, H> {
         let sizes = cluster.dimensions.iter().map(|dimension| dimension.tree.count() as u64);
         budget.count_list(sizes.sum());
         let one_a_host = !has_host_rule(workload.rules);
-        let Eligible { trees, any, .. } = eligible;
-        let compared = Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true));
+        let compared = Compared::new(cluster, eligible, &rules, workload.standing(), (one_a_host, true));
         let next = rules_of_next(workload, eligible).map(|rules| {
-            let Eligible { trees, any, .. } = eligible.for_one_more();
-            Compared::new(cluster, trees, any, &rules, workload.standing(), (one_a_host, true))
+            let eligible = eligible.for_one_more();
+            Compared::new(cluster, eligible, &rules, workload.standing(), (one_a_host, true))
         });
         let mut placed = vec![0; cluster.hosts as usize];
         for (_, host) in workload.standing().hosts() {

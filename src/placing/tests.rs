@@ -12,6 +12,7 @@ mod properties;
 mod random_cases;
 mod safety;
 mod several_hosts;
+mod walks;
 mod within;
 mod within_properties;
 mod worlds;

@@ -21,6 +21,9 @@ use crate::placing::within::AxisDomain;
 /// The most replicas on several hosts of which each may stay or go. The others count on their first hosts.
 const MOST_ON_SEVERAL: usize = 4;
 
+/// The places of a host that takes several replicas. The room is not known, and a workload has at most 1,000 replicas.
+const MOST_ON_A_HOST: u32 = 1_000;
+
 /// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replica {
@@ -168,7 +171,7 @@ impl Falling<'_> {
             return None;
         }
         let standing = staying.standing();
-        let compared = Compared::new(self.cluster, trees, any, &self.rules, standing, (false, false));
+        let compared = Compared::new(self.cluster, self.eligible, &self.rules, standing, (false, false));
         let wanted = Wanted {
             missing: keep,
             new: keep.iter().sum(),
@@ -197,11 +200,10 @@ impl Falling<'_> {
     fn next(&self, standing: Standing) -> Option<Compared> {
         let rules = rules_of_next(self.workload, self.eligible)?;
         let one_a_host = !has_host_rule(self.workload.rules);
-        let Eligible { trees, any, .. } = self.eligible.for_one_more();
+        let eligible = self.eligible.for_one_more();
         Some(Compared::new(
             self.cluster,
-            trees,
-            any,
+            eligible,
             &rules,
             standing,
             (one_a_host, true),
@@ -211,21 +213,17 @@ impl Falling<'_> {
     /// One replica more on the eligible hosts without a staying replica. Room of the hosts is not known.
     fn growth<'a>(&self, next: &'a Compared, compared: &Compared, standing: Standing) -> Growth<'a> {
         let one_a_host = !has_host_rule(self.workload.rules);
-        let any = &self.eligible.for_one_more().any;
         let index = self
             .cluster
             .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
-        let places = if one_a_host { 1 } else { u32::MAX >> 16 };
-        let mut free = vec![0_u32; index.cells as usize];
-        for (&cell, _) in index
-            .cell_of
-            .iter()
-            .zip(any.iter())
-            .filter(|(_, is_eligible)| **is_eligible)
-        {
-            free[cell as usize] = free[cell as usize].saturating_add(places);
+        let eligible = self.eligible.for_one_more();
+        let mut free = eligible.hosts_by_cell(&index).to_vec();
+        if !one_a_host {
+            free.iter_mut().for_each(|free| *free *= MOST_ON_A_HOST);
         }
-        let taken = standing.hosts().filter(|(_, host)| one_a_host && any[*host as usize]);
+        let taken = standing
+            .hosts()
+            .filter(|(_, host)| one_a_host && eligible.any[*host as usize]);
         for (_, host) in taken {
             let cell = index.cell_of[host as usize] as usize;
             free[cell] = free[cell].saturating_sub(1);

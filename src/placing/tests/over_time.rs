@@ -18,7 +18,7 @@ fn zones(sizes: &[usize]) -> World {
 }
 
 /// A host in each of `rows` x `columns` combinations of the dimensions `fault` and `upgrade`.
-fn grid(rows: usize, columns: usize) -> World {
+pub fn grid(rows: usize, columns: usize) -> World {
     let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| [format!("f{row}"), format!("u{column}")]));
     let names: Vec<String> = (0..rows * columns).map(|at| format!("h{at}")).collect();
     let paths: Vec<[String; 2]> = cells.collect();

@@ -57,7 +57,7 @@ fn none_is_better(case: &Case, number: u32) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
+pub fn atomic_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let placed = case.world.placed(&case.workload(), &atomic());
     prop_assert!(placed.is_exact);
     let missing: u32 = case.missing().iter().sum();
@@ -91,7 +91,7 @@ fn partial_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 }
 
 /// A rule is reported as broken if and only if the oracle says so of the placed replicas.
-fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
+pub fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
     let workload = case.workload();
     let mut alive = vec![false; case.placed.len()];
     for (replica, host) in workload.standing().hosts() {
@@ -146,7 +146,7 @@ fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 }
 
 /// The kept replicas keep all hard rules, if a choice of replicas does.
-fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseError> {
+pub fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseError> {
     let replicas: Vec<Replica> = case
         .placed
         .iter()
