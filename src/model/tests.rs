@@ -3,6 +3,7 @@
 
 mod acknowledged;
 mod batches;
+mod call_usage;
 mod choices;
 mod claims;
 mod comparison;

@@ -278,13 +278,15 @@ fn requested(candidate: &ClaimCandidate, provider: &str, class: &str) -> Option<
         .map(|(_, amount)| *amount)
 }
 
-/// The provider's free capacity for the consumer, whose own allocations count as free.
+/// The provider's free capacity for the consumer. The consumer's own allocations count as free, and so do the amounts
+/// that later consumers of the call release.
 fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &str) -> Option<i64> {
     let (provider, class) = (state.find_provider(provider)?, state.class_id(class)?);
     let own = state.allocated(consumer.uuid(), provider, class);
+    let later = state.call.later(provider, class);
     let row = state.provider(provider)?;
     let used = row.used.get(&class).copied().unwrap_or(0);
-    Some(row.inventories.get(&class)?.limit().saturating_sub(used - own))
+    Some(row.inventories.get(&class)?.limit().saturating_sub(used - own - later))
 }
 
 /// The place of a consumer, with the generations after the whole call.

@@ -1,5 +1,7 @@
 //! Hosts whose replicas need room of the same shared disk pool.
 
+use super::super::call_usage::{fixed, pair, set_total};
+use super::super::choices::{claimed, first_of, reasons, refusal};
 use super::violations::report;
 use super::*;
 use crate::model::workloads::WithinRule;
@@ -245,6 +247,29 @@ async fn found_p13_a_role_that_only_a_pool_could_serve_is_refused_in_words() {
     asked.name = "own disk".to_owned();
     let report = place_in_pools(&f.model, asked).await.unwrap();
     assert_eq!(hosts(&report), [4].into());
+}
+
+#[actix_web::test]
+async fn found_p8_a_gang_keeps_the_usage_of_a_pool_over_its_capacity() {
+    for is_giver_first in [true, false] {
+        let mut f = pools([(21, 16, &[1, 2]), (22, 1, &[])]).await;
+        let has = vec![(1, "VCPU", 1), (21, "DISK_GB", 16)];
+        let consumer = super::super::consumer_claim(1, has, Expected::New);
+        f.model.submit(super::super::claim_of(vec![consumer])).await.unwrap();
+        set_total(&mut f, 21, "DISK_GB", 10);
+        let call = |amount: i64| {
+            let giver = fixed(1, Expected::Is(1), &[(1, "VCPU", 1), (21, "DISK_GB", 8)]);
+            let taker = fixed(2, Expected::New, &[(2, "VCPU", 1), (21, "DISK_GB", amount)]);
+            first_of(pair(giver, taker, is_giver_first))
+        };
+        let refused = refusal(f.model.submit(call(9)).await.unwrap_err());
+        let expected = [(ReasonCode::NoRoom, Some(0), Some(9), Some(2))];
+        assert_eq!(reasons(&refused, usize::from(is_giver_first)), expected);
+        assert_eq!((f.used(2), f.used(21)), (0, 16));
+        claimed(f.model.submit(call(8)).await);
+        assert_eq!((f.used(2), f.used(21)), (1, 16));
+        f.check_snapshot().await;
+    }
 }
 
 #[actix_web::test]

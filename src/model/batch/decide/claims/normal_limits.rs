@@ -39,7 +39,9 @@ fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<Ov
     let row = state.provider(provider)?;
     let normal = limit.of(row.inventories.get(&class)?);
     let before = row.used.get(&class).copied().unwrap_or(0);
-    let others = before - own - later;
+    // A claim before may have taken the amounts of `later` already, so `before` may be above the usage to compare with.
+    let unchanged = before - later;
+    let others = unchanged - own;
     let after = others.saturating_add(amount);
     if after <= normal || after <= at_first.unwrap_or(before) {
         return None;
@@ -58,6 +60,6 @@ fn over_of_class(state: &mut State, request: AllocationRequest<'_>) -> Option<Ov
         free: Some(free),
         ..Reason::new(ReasonCode::NoRoomNormal, detail)
     };
-    let added = after.saturating_sub(normal.max(before));
+    let added = after.saturating_sub(normal.max(unchanged));
     Some(OverNormal { reason, added })
 }
