@@ -39,6 +39,8 @@ pub enum Mutant {
     KeepLostGang,
     /// `first-candidate-only`: a claim tries only its first candidate.
     FirstCandidateOnly,
+    /// `never-redeem`: the amounts that a later consumer of a call will release count after its claim, too.
+    NeverRedeem,
     /// `skip-normal-limit`: the writer treats every claim as within the normal limits.
     SkipNormalLimit,
     /// `trust-idle`: a claim is written although peers have committed since its search.

@@ -23,6 +23,8 @@ MUTANTS = {
     "drop-fence": "writers::a_fence_finds_a_commit_and_waits_for_an_open_batch"
                   " writers::a_batch_cannot_be_committed_after_its_fence",
     "ignore-gaps": "writers::a_process_that_lacks_a_pruned_change_reloads",
+    "never-redeem": "call_usage::found_p8_a_refusal_counts_the_amounts_of_later_consumers_as_free"
+                    " call_usage::random_gangs::found_p8_no_random_gang_raises_a_usage_beyond_the_capacity",
     "judge-room": "workloads::eligible_hosts::a_full_domain_counts_as_before",
     "first-host": "several_hosts::found_p4_a_replica_counts_on_every_host",
     "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
@@ -40,7 +42,8 @@ MUTANTS = {
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
          "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
-         "workloads::planned_domains", "workloads::eligible_hosts", "workloads::several_hosts", "tests::lost_plans", "workloads::interleaving"]
+         "workloads::planned_domains", "workloads::eligible_hosts", "workloads::several_hosts", "tests::lost_plans",
+         "workloads::interleaving", "tests::call_usage"]
 SEED = "2026"
 
 

@@ -3,6 +3,7 @@
 use crate::model::batch::call_usage::Amounts;
 use crate::model::batch::state::State;
 use crate::model::claims::ConsumerChoice;
+use crate::mutants::{self, Mutant};
 
 /// Keeps the usage of the providers on which these consumers have allocations, until the end of the call.
 pub fn keep_usage<'a>(state: &mut State, consumers: impl Iterator<Item = &'a str>) {
@@ -29,7 +30,7 @@ pub fn promise(state: &mut State, consumers: &[ConsumerChoice]) {
 
 /// Subtracts the amounts of a consumer whose claim comes now.
 pub fn redeem(state: &mut State, consumer: &ConsumerChoice) {
-    if state.call.take_promise(consumer.uuid()) {
+    if state.call.take_promise(consumer.uuid()) && !mutants::is(Mutant::NeverRedeem) {
         let amounts = released(state, consumer);
         state.call.redeem(&amounts);
     }
