@@ -21,7 +21,7 @@ use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
 use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, SetStates};
-use crate::search::{Description, ProviderId, ProviderState, SHARING_TRAIT, TraitId};
+use crate::search::{Description, ProviderId, ProviderState, TraitId};
 
 /// An allowed description of a provider, and the changes.
 struct Allowed<'a> {
@@ -246,14 +246,13 @@ fn write(state: &mut State, it: &Allowed<'_>, disabled: Option<TraitId>) {
 }
 
 fn described(state: &mut State, it: &Allowed<'_>) -> Described {
-    let sharing = state.trait_id(SHARING_TRAIT);
+    let is_sharing = state.is_sharing(it.id);
     let row = state.provider(it.id);
-    let shares = row.is_some_and(|row| sharing.is_some_and(|sharing| row.traits.contains(&sharing)));
     Described {
         uuid: row.map_or_else(|| it.new.provider.clone(), |row| row.uuid.to_string()),
         name: row.map(|row| row.name.to_string()).unwrap_or_default(),
         generation: Some(it.generation),
         description: it.new.description.clone(),
-        nova_still_claims: shares && it.new.description.state != ProviderState::Up,
+        nova_still_claims: is_sharing && it.new.description.state != ProviderState::Up,
     }
 }

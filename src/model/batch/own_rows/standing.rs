@@ -9,7 +9,7 @@ use crate::model::batch::entry::Entries;
 use crate::model::batch::footprint::Footprint;
 use crate::model::providers::{self, DescriptionRow};
 use crate::model::workloads;
-use crate::search::ProviderId;
+use crate::search::{ProviderId, ProviderRow, SHARING_TRAIT};
 
 /// A replica that stands on a host whose domains a command changes, before the batch.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct StandingReplica {
 }
 
 /// Reads the replicas after the providers are locked. The description can miss only a replica that gets its place
-/// later.
+/// later. A sharing provider is no host, and may have the allocations of all replicas: these are not read.
 pub fn read(
     conn: &mut DbConnection,
     footprint: &Footprint<'_>,
@@ -33,11 +33,16 @@ pub fn read(
     descriptions: &Entries<ProviderId, DescriptionRow>,
 ) -> DbResult<Vec<StandingReplica>> {
     let none = BTreeMap::new();
+    let sharing = base.catalog().trait_id(SHARING_TRAIT);
+    let is_host = |row: &ProviderRow| {
+        let is_sharing = sharing.is_some_and(|sharing| row.traits.contains(&sharing));
+        row.parent.is_none() && !is_sharing
+    };
     let changed = footprint.descriptions.iter().filter_map(|new| {
         let row = base.row(base.by_uuid(&new.provider)?)?;
         let before = descriptions.get(&row.id).and_then(|entry| entry.base.as_ref());
         let before = before.map_or(&none, |row| &row.description.domains);
-        (row.parent.is_none() && new.description.domains != *before).then_some(row.id.0)
+        (is_host(&row) && new.description.domains != *before).then_some(row.id.0)
     });
     let roots: BTreeSet<i32> = changed.collect();
     if roots.is_empty() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ProviderEntry, State};
 use crate::model::batch::entry::changed;
 use crate::model::providers::DescriptionRow;
-use crate::search::{ProviderId, ProviderState};
+use crate::search::{ProviderId, ProviderState, SHARING_TRAIT};
 
 impl State {
     /// The current description of a provider.
@@ -33,6 +33,15 @@ impl State {
             next = moved.unwrap_or(parent);
         }
         ProviderState::Up
+    }
+
+    /// Whether a provider shares its resources with other trees now, so that the provider is no host. Only for the
+    /// providers that commands describe, of which the batch has the traits.
+    pub fn is_sharing(&mut self, id: ProviderId) -> bool {
+        let Some(sharing) = self.trait_id(SHARING_TRAIT) else {
+            return false;
+        };
+        self.provider(id).is_some_and(|row| row.traits.contains(&sharing))
     }
 
     /// The provider's own path in a dimension.

@@ -250,6 +250,23 @@ async fn found_p13_a_role_that_only_a_pool_could_serve_is_refused_in_words() {
 }
 
 #[actix_web::test]
+async fn found_p13_the_domains_of_a_pool_change_below_replicas() {
+    let mut f = pools([(21, 20, &[1, 2]), (22, 40, &[])]).await;
+    for (provider, path) in [(1, "fd:/a"), (2, "fd:/b"), (21, "fd:/a")] {
+        describe(&f.model, provider, None, (path, "-"), ProviderState::Up).await;
+    }
+    let body = "2 even+class:DISK_GB";
+    place_in_pools(&f.model, stored(WORKLOAD, None, body)).await.unwrap();
+    assert_eq!(f.used(21), 2);
+    for (generation, path) in [(1, "fd:/c"), (2, "-")] {
+        describe(&f.model, 21, Some(generation), (path, "-"), ProviderState::Up).await;
+    }
+    let host = description(1, Some(1), ("fd:/c", "-"), ProviderState::Up);
+    assert!(matches!(f.model.submit(host).await, Err(Error::DomainInUse { .. })));
+    f.check_snapshot().await;
+}
+
+#[actix_web::test]
 async fn found_p8_a_gang_keeps_the_usage_of_a_pool_over_its_capacity() {
     for is_giver_first in [true, false] {
         let mut f = pools([(21, 16, &[1, 2]), (22, 1, &[])]).await;

@@ -1,5 +1,6 @@
 //! Keeps the domains of a host while replicas on the host belong to workloads whose rules `spread` or `within` name the
-//! dimensions, unless the request is forced.
+//! dimensions, unless the request is forced. The domains of a sharing provider may change: the provider is no host, and
+//! no rule is about its domains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_
     }
     let mut reasons = Reasons::default();
     for (id, new) in ids.iter().zip(&command.providers) {
-        if state.provider(*id).is_none_or(|row| row.parent.is_some()) {
+        let is_root = state.provider(*id).is_some_and(|row| row.parent.is_none());
+        if !is_root || state.is_sharing(*id) {
             continue;
         }
         let changed = changed(state, *id, new);
