@@ -29,8 +29,9 @@ pub fn reasons(
     if let Some(swap) = swap {
         reasons.add_detail(helpful(snapshot, list, swap));
     }
-    for (at, role) in roles.iter().enumerate().filter(|(at, _)| missing[*at] > 0) {
-        if !eligible.matches_any(at) {
+    let missing_roles = different(roles, missing);
+    for (at, role) in &missing_roles {
+        if !eligible.matches_any(*at) {
             let reason = without_host(snapshot, role, settings)?;
             reason.into_iter().for_each(|reason| reasons.add_detail(reason));
         }
@@ -47,7 +48,6 @@ pub fn reasons(
         let reason = condition(list, *removed, rules, &end);
         reasons.add_counted(reason, *count as usize);
     }
-    let missing_roles = different(roles, missing);
     for (at, role) in &missing_roles {
         for (reason, _) in claims::conditions(snapshot, None, &role.query.request, settings)? {
             let sum = free_in_sum(snapshot, (list, eligible), *at, &reason);
@@ -84,8 +84,8 @@ fn without_host(snapshot: &Snapshot, role: &Role, settings: &SearchSettings) -> 
         return Ok(None);
     }
     let found = search::eligible_hosts(snapshot, &role.query.request, settings)?;
-    let serves = |slot: &Slot| snapshot.is_sharing(*slot) && found.of(snapshot.root(*slot)).is_some();
-    Ok(snapshot.iter().find(serves).map(|pool| Reason {
+    let serves = |pool: &Slot| found.of(snapshot.root(*pool)).is_some();
+    Ok(snapshot.sharing().find(serves).map(|pool| Reason {
         resource_provider: Some(snapshot.uuid(pool).to_owned()),
         provider_name: Some(snapshot.name(pool).into()),
         ..Reason::new(

@@ -235,7 +235,7 @@ impl Snapshot {
     }
 
     /// The providers with `MISC_SHARES_VIA_AGGREGATE`.
-    pub(in crate::search) fn sharing(&self) -> impl Iterator<Item = Slot> {
+    pub fn sharing(&self) -> impl Iterator<Item = Slot> {
         self.sharing.iter().copied()
     }
 

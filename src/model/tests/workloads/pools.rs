@@ -250,6 +250,25 @@ async fn found_p13_a_role_that_only_a_pool_could_serve_is_refused_in_words() {
 }
 
 #[actix_web::test]
+async fn found_p13_equal_roles_that_only_a_pool_could_serve_have_one_reason() {
+    let f = pools([(21, 20, &[1, 2]), (22, 40, &[3])]).await;
+    let mut asked = disk_alone();
+    let role = asked.spec.roles.remove(0);
+    let named = |name: &str| Role {
+        name: name.to_owned(),
+        ..role.clone()
+    };
+    asked.spec.roles = ["first", "second", "third"].map(named).into();
+    let refused = no_place(place_in_pools(&f.model, asked).await);
+    let kept = refused.reasons.kept().iter();
+    let of_pools = kept.filter(|it| it.detail.contains("Only sharing providers can serve role first"));
+    let providers: Vec<Option<String>> = of_pools.map(|it| it.resource_provider.clone()).collect();
+    assert_eq!(providers, [Some(uuid(21))]);
+    let details = refused.reasons.kept().iter().map(|it| &it.detail);
+    assert_eq!(details.filter(|it| it.contains("Only sharing providers")).count(), 1);
+}
+
+#[actix_web::test]
 async fn found_p13_the_domains_of_a_pool_change_below_replicas() {
     let mut f = pools([(21, 20, &[1, 2]), (22, 40, &[])]).await;
     for (provider, path) in [(1, "fd:/a"), (2, "fd:/b"), (21, "fd:/a")] {
