@@ -76,8 +76,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The best way to place new replicas. With `growth`, of placements that are equal in all that comes before room to
-/// grow, a placement with room for one replica more comes before the others.
+/// The best way to place new replicas. [`Outcome::is_stuck`] says whether the placement leaves room to grow.
 pub fn search(
     items: &impl Items,
     compared: &Compared,
@@ -85,33 +84,39 @@ pub fn search(
     wanted: Wanted,
     growth: Option<&Growth>,
 ) -> Outcome {
-    let mut search = Search {
-        items,
-        relaxation: Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget),
-        wanted,
-        parts: vec![Part::default()],
-        best: None,
-        is_exact: true,
-        growth: None,
+    let mut search = Search::new(items, compared, cells, wanted, None);
+    search.parts = vec![Part::default()];
+    let (parts, most) = search.run(wanted.has_fallback);
+    let is_stuck = match (growth, &search.best) {
+        (Some(growth), Some(found)) => !search.has_room(growth, &found.choice) && !is(Mutant::NoLookAhead),
+        _ => false,
     };
-    let (mut parts, most) = search.run(wanted.has_fallback);
-    let mut is_stuck = false;
-    if let Some(growth) = growth
-        && let Some(found) = &search.best
-        && !search.has_room(growth, &found.choice)
-        && !is(Mutant::NoLookAhead)
-    {
-        let (more, has_room) = search.look_for_room(growth);
-        parts += more;
-        is_stuck = !has_room;
-    }
     Outcome {
-        best: search.best.map(|best| (best.cost, best.replicas)),
-        is_exact: search.is_exact,
-        most,
-        is_one_flow: parts == 1,
         is_stuck,
+        ..search.outcome((parts, most))
     }
+}
+
+/// The best placement with room for one replica more, if there is one that is as good as `without_room` in all that
+/// comes before room to grow. `cells` has the cells that such a placement may need.
+pub fn search_with_room(
+    items: &impl Items,
+    compared: &Compared,
+    cells: &Cells,
+    wanted: Wanted,
+    (growth, without_room): (&Growth, Cost),
+) -> Outcome {
+    let mut search = Search::new(items, compared, cells, wanted, Some((growth, without_room)));
+    let empty: Vec<(u32, Range)> = growth.empty(cells).collect();
+    let with_room = growth.cells().take_while(|_| !wanted.budget.count_list(1));
+    let parts = with_room.map(|cell| Part {
+        cells: empty.iter().copied().chain(growth.range(cells, cell)).collect(),
+        room_in: Some(cell),
+        ..Part::default()
+    });
+    search.parts = parts.collect();
+    let found = search.run(true);
+    search.outcome(found)
 }
 
 /// The best placement so far.
@@ -134,6 +139,34 @@ struct Search<'a, I> {
 }
 
 impl<'a, I: Items> Search<'a, I> {
+    fn new(
+        items: &'a I,
+        compared: &'a Compared,
+        cells: &'a Cells,
+        wanted: Wanted<'a>,
+        growth: Option<(&'a Growth<'a>, Cost)>,
+    ) -> Search<'a, I> {
+        Search {
+            items,
+            relaxation: Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget),
+            wanted,
+            parts: Vec::new(),
+            best: None,
+            is_exact: true,
+            growth,
+        }
+    }
+
+    fn outcome(self, (parts, most): (u32, u32)) -> Outcome {
+        Outcome {
+            best: self.best.map(|best| (best.cost, best.replicas)),
+            is_exact: self.is_exact,
+            most,
+            is_one_flow: parts == 1,
+            is_stuck: false,
+        }
+    }
+
     /// Searches all parts. Returns the number of parts that were solved, and the most replicas that can be placed if
     /// the first part has no placement.
     fn run(&mut self, has_fallback: bool) -> (u32, u32) {
@@ -155,32 +188,6 @@ impl<'a, I: Items> Search<'a, I> {
             parts += 1;
         }
         (parts, most)
-    }
-
-    /// Replaces the best placement by the best placement with room for one replica more, if there is one that is as
-    /// good in all that comes before. Returns the number of parts that were solved, and whether there is one.
-    fn look_for_room(&mut self, growth: &'a Growth<'a>) -> (u32, bool) {
-        let Some(without_room) = self.best.take() else {
-            return (0, false);
-        };
-        self.growth = Some((growth, without_room.cost));
-        let empty: Vec<(u32, Range)> = growth.empty(self.relaxation.cells).collect();
-        let cells = growth.cells().take_while(|_| !self.wanted.budget.count_list(1));
-        self.parts = cells
-            .map(|cell| Part {
-                cells: empty
-                    .iter()
-                    .copied()
-                    .chain(growth.range(self.relaxation.cells, cell))
-                    .collect(),
-                room_in: Some(cell),
-                ..Part::default()
-            })
-            .collect();
-        let (parts, _) = self.run(true);
-        let has_room = self.best.is_some();
-        self.best = self.best.take().or(Some(without_room));
-        (parts, has_room)
     }
 
     /// Whether one replica more has a place beside a choice.

@@ -15,7 +15,7 @@ use crate::placing::cost::Cost;
 use crate::placing::search::growth::{Growth, lacks_domain};
 use crate::placing::search::role_prices::priced_cells;
 use crate::placing::search::roles::Assigned;
-use crate::placing::search::{Outcome, Wanted, search};
+use crate::placing::search::{Outcome, Wanted, search, search_with_room};
 
 /// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
 /// all its listed slots taken.
@@ -106,7 +106,7 @@ impl<H: Hosts> Placing<'_, H> {
         };
         let cells = match known.take() {
             Some(cells) => cells,
-            None if wanted.is_of_one_role() => self.cells(&items, new),
+            None if wanted.is_of_one_role() => self.cells(&items, new, 0),
             None => priced_cells(&items, self.compared, wanted),
         };
         if self.budget.has_ended() {
@@ -125,9 +125,15 @@ impl<H: Hosts> Placing<'_, H> {
                 RoomForMore::In(growth) => Some(growth),
                 RoomForMore::NotAsked | RoomForMore::None => None,
             };
-            let mut outcome = search(&items, self.compared, &cells, wanted, growth);
-            outcome.is_stuck |= matches!(more, RoomForMore::None);
-            outcome
+            let outcome = search(&items, self.compared, &cells, wanted, growth);
+            let outcome = match growth {
+                Some(growth) if outcome.is_stuck => self.with_room(&items, &cells, wanted, (growth, outcome)),
+                _ => outcome,
+            };
+            Outcome {
+                is_stuck: outcome.is_stuck || matches!(more, RoomForMore::None),
+                ..outcome
+            }
         };
         outcome.is_exact &= !may_need_more_slots(&cells, &outcome);
         if wanted.is_of_one_role() && !self.compared.hosts.depend_on_total() {
@@ -178,15 +184,38 @@ impl<H: Hosts> Placing<'_, H> {
         RoomForMore::In(Growth::new(next, places, needed, Cost::before_rank))
     }
 
-    /// The cells that `new` replicas of one role need.
-    fn cells(&self, items: &HostItems<H>, new: u32) -> Cells {
+    /// The best placement with room for one replica more, or `stuck`, a placement without room.
+    fn with_room(
+        &self,
+        items: &HostItems<H>,
+        cells: &Cells,
+        wanted: Wanted,
+        (growth, stuck): (&Growth, Outcome),
+    ) -> Outcome {
+        let Some(without_room) = stuck.best.as_ref().map(|(cost, _)| *cost) else {
+            return stuck;
+        };
+        let spared = wanted.is_of_one_role().then(|| self.cells(items, wanted.new, 1));
+        let cells = spared.as_ref().unwrap_or(cells);
+        let found = search_with_room(items, self.compared, cells, wanted, (growth, without_room));
+        let is_exact = stuck.is_exact && found.is_exact;
+        let chosen = if found.best.is_some() { found } else { stuck };
+        Outcome {
+            is_exact,
+            is_one_flow: false,
+            ..chosen
+        }
+    }
+
+    /// The cells that `new` replicas of one role need, so that `spare` further replicas have the places that are left.
+    fn cells(&self, items: &HostItems<H>, new: u32, spare: u32) -> Cells {
         let no_prices = vec![Cost::ZERO; self.missing.len()];
         let costs = SlotCosts::new(items, self.missing, &no_prices, self.budget);
         let places = CellPlaces::of(items, self.compared, &costs);
         if self.budget.has_ended() {
             return Cells::of(items, &places, &[], &costs);
         }
-        let kept = prune(&places, self.compared, new, &costs);
+        let kept = prune(&places, self.compared, (new, spare), &costs);
         Cells::of(items, &places, &kept, &costs)
     }
 }

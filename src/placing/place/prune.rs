@@ -3,7 +3,7 @@
 //! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only its K cheapest
 //! children matter, for each combination of domains in the other dimensions. If a placement uses a further child, one
 //! of the K children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is
-//! broken.
+//! broken. A child more is kept if a place is left for one replica more: the empty child may be that place.
 
 use crate::placing::cells::places::CellPlaces;
 use crate::placing::cells::slot_costs::SlotCosts;
@@ -11,8 +11,9 @@ use crate::placing::compared::{Compared, ComparedDimension};
 use crate::placing::cost::Cost;
 use crate::placing::search::bounds::{Bounds, bounds};
 
-/// The cells that `new` or fewer replicas of one role need, each with the number of slots.
-pub fn prune(places: &CellPlaces, compared: &Compared, new: u32, costs: &SlotCosts) -> Vec<(u32, u32)> {
+/// The cells that `new` or fewer replicas of one role need, each with the number of slots. `spare` further replicas
+/// find the same places beside the best of these placements as beside any placement.
+pub fn prune(places: &CellPlaces, compared: &Compared, (new, spare): (u32, u32), costs: &SlotCosts) -> Vec<(u32, u32)> {
     let trees = compared.dimensions.iter().enumerate();
     // A rule that may be broken asks for an even share of empty domains too.
     let trees = trees.filter(|(_, dimension)| dimension.demands.even_cost.is_none());
@@ -34,6 +35,7 @@ pub fn prune(places: &CellPlaces, compared: &Compared, new: u32, costs: &SlotCos
         costs,
         at,
         dimension,
+        spare,
         bounds,
         is_prunable: prunable(dimension, &direct),
         used: Vec::new(),
@@ -68,6 +70,8 @@ struct Pruning<'a> {
     /// The compared dimension whose domains are dropped.
     at: usize,
     dimension: &'a ComparedDimension,
+    /// Children of each domain beside those that the new replicas need.
+    spare: u32,
     bounds: Bounds,
     is_prunable: Vec<bool>,
     /// The domains of the group's cells, with their ancestors: most groups use a few of all domains.
@@ -133,7 +137,7 @@ impl Pruning<'_> {
     /// Drops the children of a used domain that no best placement needs, with all their descendants.
     fn drop_children(&mut self, domain: u32) {
         let children = self.dimension.tree.children(domain);
-        let most = self.most_new(domain) as usize;
+        let most = self.most_new(domain).saturating_add(self.spare) as usize;
         let is_pruned = self.is_prunable[domain as usize] && children.len() > most;
         if !is_pruned && !self.is_dropped[domain as usize] || self.costs.budget.count_list(children.len() as u64) {
             return;

@@ -15,7 +15,7 @@ use crate::placing::rules::modes::{AxisRule, has_host_rule, rules_of_next};
 use crate::placing::rules::{Axis, Level};
 use crate::placing::search::growth::Growth;
 use crate::placing::search::role_prices::priced_cells;
-use crate::placing::search::{Wanted, search};
+use crate::placing::search::{Wanted, search, search_with_room};
 use crate::placing::within::AxisDomain;
 
 /// The most replicas on several hosts of which each may stay or go. The others count on their first hosts.
@@ -186,12 +186,20 @@ impl Falling<'_> {
         let cells = priced_cells(&items, &compared, wanted);
         let next = self.next(standing);
         let growth = next.as_ref().map(|next| self.growth(next, &compared, standing));
-        let outcome = search(&items, &compared, &cells, wanted, growth.as_ref());
+        let mut outcome = search(&items, &compared, &cells, wanted, growth.as_ref());
+        let mut is_exact = outcome.is_exact;
+        if let (Some(growth), Some((cost, _)), true) = (&growth, &outcome.best, outcome.is_stuck) {
+            let found = search_with_room(&items, &compared, &cells, wanted, (growth, *cost));
+            is_exact &= found.is_exact;
+            if found.best.is_some() {
+                outcome = found;
+            }
+        }
         let (cost, assigned) = outcome.best?;
         Some(KeptSet {
             cost,
             is_stuck: outcome.is_stuck,
-            is_exact: outcome.is_exact,
+            is_exact,
             items: assigned.iter().map(|assigned| assigned.item as usize).collect(),
         })
     }

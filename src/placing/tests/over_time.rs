@@ -197,3 +197,15 @@ fn found_p3_a_new_placement_is_the_most_even_set() {
     counts.sort_unstable();
     assert_eq!(counts, [1, 1, 2]);
 }
+
+/// Of two hosts with room for one more beside them, the host with the better rank is taken.
+#[test]
+fn found_p2_of_hosts_with_room_for_one_more_the_best_by_rank_is_taken() {
+    let mut world = World::of(&[("h0", &["0/0", "0"]), ("h1", &["1", "2"]), ("h4", &["0/0", "2"])]);
+    world.offers[0][0].2 = 4;
+    let rules = [spread(Mode::MaxDifference, &BOTH)];
+    for seed in 0..10 {
+        let placed = world.placed(&workload(&[1], &rules), &Effort { seed, ..atomic() });
+        assert_eq!(placed.replicas, world.replicas_on(&["h1"]), "seed {seed}");
+    }
+}
