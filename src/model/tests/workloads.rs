@@ -19,6 +19,7 @@ mod overuse;
 mod pages;
 mod pending;
 mod planned_domains;
+mod pool_states;
 mod pools;
 mod races;
 mod refusals;
