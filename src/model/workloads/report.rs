@@ -93,7 +93,7 @@ pub struct SpreadReport {
     pub domains: u32,
     /// The most replicas that a domain may hold; `None` without domains.
     pub limit: Option<u32>,
-    /// By path; in the dimension [`HOST`] by the uuid of the host.
+    /// By path; in the dimension [`HOST`](super::spec::HOST) by the uuid of the host.
     pub counts: BTreeMap<Arc<str>, u32>,
 }
 
@@ -127,7 +127,7 @@ pub struct Violation {
     pub reason: Reason,
     /// The ids of the replicas that break the rule.
     pub replicas: Vec<String>,
-    /// Uuids of the first [`NAMED_REPLICAS`] replicas, and of all their hosts, each once.
+    /// Uuids of the first [`violations::NAMED_REPLICAS`] replicas, and of all their hosts, each once.
     pub consumers: Vec<String>,
     pub hosts: Vec<String>,
     /// The names of `hosts`, in their order.

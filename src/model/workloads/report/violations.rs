@@ -16,7 +16,7 @@ use crate::search::{ClassId, ProviderState, Slot};
 const SHARES_A_STEP: u64 = 16;
 
 /// Of how many replicas a violation has consumers and hosts.
-const NAMED_REPLICAS: usize = 15;
+pub const NAMED_REPLICAS: usize = 15;
 
 /// The data of a report.
 pub struct ReportSource<'a> {
