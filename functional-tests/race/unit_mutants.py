@@ -27,7 +27,7 @@ MUTANTS = {
                     " call_usage::random_gangs::found_p8_no_random_gang_raises_a_usage_beyond_the_capacity",
     "judge-room": "workloads::eligible_hosts::a_full_domain_counts_as_before",
     "first-host": "several_hosts::found_p4_a_replica_counts_on_every_host",
-    "skip-level": "figures::e9_siblings_are_compared_and_not_all_domains_of_a_level",
+    "skip-level": "placed_figures::e8_there_is_no_fifth_place_beside_a_mix_and_one_by_one_never_mixes",
     "no-look-ahead": "over_time::found_p2_every_size_of_a_grid_is_reached_one_by_one",
     "evenness-last": "over_time::found_p3_what_stays_is_the_most_even_set"
                      " over_time::found_p3_a_new_placement_is_the_most_even_set",
