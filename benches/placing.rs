@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use placet::benchmarked::Interrupt;
 use placet::benchmarked::placing::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, PlacedReplica, Replica, Rule,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Level, Mode, Offer, PlacedReplica, Releasable, Rule,
     Spread, Workload, judge, place, release,
 };
 
@@ -103,12 +103,12 @@ fn measure(cluster: &Cluster, n: u32, mode: Mode, room: &str, rounds: u32, has_r
         wanted: &[n / 2],
         ..workload
     };
-    let replica = |placed: &PlacedReplica| Replica {
+    let replica = |placed: &PlacedReplica| Releasable {
         role: placed.role,
         hosts: vec![placed.host],
         lost: false,
     };
-    let replicas: Vec<Replica> = placed.replicas.iter().map(replica).collect();
+    let replicas: Vec<Releasable> = placed.replicas.iter().map(replica).collect();
     print(&line("release"), rounds, || {
         release(cluster, &eligible, &half, &replicas, &Interrupt::default())
             .gone

@@ -42,9 +42,9 @@ pub mod benchmarked {
 
     pub mod placing {
         pub use crate::placing::{
-            Affinity, AffinityKind, Axis, Broken, Cluster, Dimension, DomainCount, DomainId, DomainLimit, DomainTree,
-            Effort, Eligible, Hosts, Judgement, Level, Members, Mode, Offer, Placed, PlacedReplica, Refusal, Removed,
-            Replica, Rule, Spread, SpreadMode, Violation, Workload, judge, place, release,
+            Affinity, AffinityKind, Axis, Broken, BrokenRule, Cluster, Dimension, DomainCount, DomainId, DomainLimit,
+            DomainTree, Effort, Eligible, Hosts, Judgement, Level, Members, Mode, Offer, Placed, PlacedReplica,
+            Refusal, Releasable, Removed, Rule, Spread, SpreadMode, Workload, judge, place, release,
         };
     }
     pub mod workloads {

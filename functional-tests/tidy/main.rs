@@ -169,7 +169,7 @@ fn files_do_not_import_each_other_in_new_circles() {
 #[test]
 fn a_name_stands_for_one_type() {
     let nouns = nouns::nouns(&read("src/api/routes.rs"));
-    none(types::complaints(types::KNOWN, &nouns, &sources()));
+    none(types::complaints(&nouns, &sources()));
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The rule of type names: a name stands for one type, so that a reader who knows the name knows the type.
 //!
 //! Several types may have the name of a verb, such as `Delete`: the verb has the same role for each noun. An idiom of
-//! Rust, such as `Result`, is known to each reader. Any further name of several types is a clash. The clashes that are
-//! left are a ratchet: their number only falls.
+//! Rust, such as `Result`, is known to each reader. Any further name of several types is a clash.
 
 use std::collections::BTreeMap;
 
@@ -29,32 +28,8 @@ pub const VERBS: &[&str] = &[
 /// Names of the standard library that a module narrows, as `std::io` does.
 const IDIOMS: &[&str] = &["Result"];
 
-/// The clashes that are there: a name, and the number of its types. A clash may shrink, and not grow.
-pub const KNOWN: &[(&str, usize)] = &[
-    ("Amounts", 2),
-    ("Counter", 2),
-    ("Described", 2),
-    ("Figures", 2),
-    ("Group", 2),
-    ("Hosts", 3),
-    ("Place", 3),
-    ("Placed", 2),
-    ("PlanJob", 2),
-    ("Planned", 2),
-    ("Planning", 2),
-    ("Replica", 2),
-    ("Share", 2),
-    ("Slot", 2),
-    ("Sum", 2),
-    ("Taken", 2),
-    ("Unit", 2),
-    ("Violation", 2),
-    ("Wanted", 2),
-];
-
-/// Complaints about names of several types that are neither verbs nor idioms, and that `known` does not have or has
-/// with fewer types. A clash that became smaller is a complaint too, so that its row is corrected.
-pub fn complaints(known: &[(&str, usize)], nouns: &[String], sources: &[Source]) -> Vec<String> {
+/// Complaints about names of several types that are neither verbs nor idioms.
+pub fn complaints(nouns: &[String], sources: &[Source]) -> Vec<String> {
     let mut declared: BTreeMap<&str, Vec<Place>> = BTreeMap::new();
     for source in sources {
         for (name, at) in types(&source.code) {
@@ -70,28 +45,13 @@ pub fn complaints(known: &[(&str, usize)], nouns: &[String], sources: &[Source])
             complaints.extend(outside_of_nouns(nouns, name, places));
             continue;
         }
-        let most = known
-            .iter()
-            .find(|(known, _)| known == name)
-            .map_or(1, |(_, most)| *most);
-        if places.len() > most {
-            let places: Vec<String> = places.iter().map(Place::text).collect();
-            complaints.push(format!(
-                "`{name}` is the name of {} types, and may be of {most}: say in the name which one it is, or make them \
-                 one type (STYLE.md)\n  {}",
-                places.len(),
-                places.join("\n  ")
-            ));
-        }
+        let places: Vec<String> = places.iter().map(Place::text).collect();
+        complaints.push(format!(
+            "`{name}` is the name of {} types: say in the name which one it is, or make them one type (STYLE.md)\n  {}",
+            places.len(),
+            places.join("\n  ")
+        ));
     }
-    let count = |name: &str| declared.get(name).map_or(0, Vec::len);
-    let rows = known.iter().filter(|(name, most)| count(name) < *most);
-    complaints.extend(rows.map(|(name, most)| {
-        format!(
-            "`{name}` is the name of {} types: functional-tests/tidy/types.rs still allows {most}",
-            count(name)
-        )
-    }));
     complaints
 }
 

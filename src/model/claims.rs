@@ -25,7 +25,7 @@ pub use place::place;
 pub(super) use place::{LOSSES_MAX, place_with};
 pub(super) use place::{agrees, losses_max};
 pub(super) use placements::{avoiding, claim_candidate, negated};
-pub use plan::{Plan, PlanJob, Planned};
+pub use plan::{ClaimPlanJob, Plan, PlannedConsumer};
 pub use planned::PlannedCall;
 pub(super) use refusal::{conditions, of_one};
 
@@ -80,7 +80,7 @@ pub struct ClaimQuery {
 
 /// The answer to a call.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct PlacedCall {
     /// The outcomes, in the order of the call.
     pub consumers: Vec<ClaimOutcome>,
     /// False if a tree had too many combinations for a comparison of all by `rank`.
@@ -90,7 +90,7 @@ pub struct Placed {
 /// The answer to a call, which may be a repetition.
 #[derive(Debug, Clone)]
 pub enum PlaceAnswer {
-    Placed(Placed),
+    Placed(PlacedCall),
     /// The stored answer, byte for byte as the client got the first answer.
     Repeated(String),
 }
@@ -120,7 +120,7 @@ pub struct Memory {
 }
 
 /// Writes an answer in the form of the API.
-pub type WriteAnswer = fn(&PlaceRequest, &Placed) -> String;
+pub type WriteAnswer = fn(&PlaceRequest, &PlacedCall) -> String;
 
 /// The answer to [`ClaimFirst`].
 #[derive(Debug, Clone)]
@@ -192,16 +192,16 @@ pub struct ClaimedConsumer {
     pub providers: Vec<ProviderShare>,
 }
 
-impl Placed {
+impl PlacedCall {
     /// `refused` has the reasons of consumers that did not claim, `outcomes` the outcomes of the rest, in the same
     /// order.
-    pub fn new(refused: Vec<Option<Reasons>>, outcomes: &[ClaimOutcome], is_exact: bool) -> Placed {
+    pub fn new(refused: Vec<Option<Reasons>>, outcomes: &[ClaimOutcome], is_exact: bool) -> PlacedCall {
         let mut outcomes = outcomes.iter().cloned();
         let outcome = |reasons: Option<Reasons>| match reasons {
             Some(reasons) => Err(reasons),
             None => outcomes.next().unwrap_or_else(|| Err(Reasons::default())),
         };
-        Placed {
+        PlacedCall {
             consumers: refused.into_iter().map(outcome).collect(),
             is_exact,
         }
@@ -229,7 +229,7 @@ impl Memory {
 
     /// The answer if the claim is granted.
     pub fn answer(&self, outcomes: &[ClaimOutcome], write: WriteAnswer) -> StoredAnswer {
-        let placed = Placed::new(self.refused.clone(), outcomes, self.is_exact);
+        let placed = PlacedCall::new(self.refused.clone(), outcomes, self.is_exact);
         StoredAnswer {
             digest: self.call.digest.clone(),
             answer: write(&self.request, &placed),

@@ -92,7 +92,7 @@ pub(super) async fn search_version<T: Send + 'static>(
 
 /// The hosts of a domain.
 #[derive(Default)]
-struct Hosts {
+struct HostsOfDomain {
     all: usize,
     eligible: usize,
 }
@@ -147,8 +147,12 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
 }
 
 /// The hosts in each domain, by path.
-fn count_hosts<'s>(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrupt) -> Result<HashMap<&'s str, Hosts>> {
-    let mut found: HashMap<&str, Hosts> = HashMap::new();
+fn count_hosts<'s>(
+    snapshot: &'s Snapshot,
+    dimension: &str,
+    interrupt: &Interrupt,
+) -> Result<HashMap<&'s str, HostsOfDomain>> {
+    let mut found: HashMap<&str, HostsOfDomain> = HashMap::new();
     for host in hosts(snapshot) {
         let is_eligible = snapshot.state(host) == ProviderState::Up;
         let path = snapshot.domain(host, dimension);
@@ -163,7 +167,10 @@ fn count_hosts<'s>(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrup
 }
 
 /// By parent.
-fn siblings<'s>(hosts: &HashMap<&'s str, Hosts>, interrupt: &Interrupt) -> Result<HashMap<Option<&'s str>, Siblings>> {
+fn siblings<'s>(
+    hosts: &HashMap<&'s str, HostsOfDomain>,
+    interrupt: &Interrupt,
+) -> Result<HashMap<Option<&'s str>, Siblings>> {
     let mut found: HashMap<Option<&str>, Siblings> = HashMap::new();
     for (path, domain) in hosts.iter().filter(|(_, domain)| domain.eligible > 0) {
         go_on(interrupt)?;
@@ -215,7 +222,7 @@ fn sum<'p>(
 fn report(
     snapshot: &Snapshot,
     path: &str,
-    (hosts, siblings): (&Hosts, Option<&Siblings>),
+    (hosts, siblings): (&HostsOfDomain, Option<&Siblings>),
     (sums, free): (&Sums, &Free),
 ) -> DomainReport {
     let free_elsewhere = free

@@ -3,7 +3,7 @@
 
 use super::Model;
 use super::allocations::{Claim, ProviderShare};
-use super::claims::Placed;
+use super::claims::PlacedCall;
 use super::workloads::Report;
 use crate::error::named;
 
@@ -12,7 +12,7 @@ const NAMED_PROVIDERS: usize = 3;
 const NAMED_CLASSES: usize = 8;
 
 /// A provider's uuid, and the amounts by class.
-type Share<'a> = (&'a str, Vec<(&'a str, i64)>);
+type GrantedShare<'a> = (&'a str, Vec<(&'a str, i64)>);
 
 /// The allocations by a claim of OpenStack's routes.
 pub fn by_claim(model: &Model, claim: &Claim) -> String {
@@ -29,7 +29,7 @@ pub fn by_claim(model: &Model, claim: &Claim) -> String {
 }
 
 /// The allocations by a call of `POST /v1/claims`; `None` without allocations.
-pub fn by_call(model: &Model, placed: &Placed) -> Option<String> {
+pub fn by_call(model: &Model, placed: &PlacedCall) -> Option<String> {
     let mut granted = placed.consumers.iter().flatten();
     let first = granted.next()?;
     let granted = 1 + granted.count();
@@ -61,7 +61,7 @@ pub fn to_workload(model: &Model, report: &Report) -> Option<String> {
 
 /// `first` is the first consumer with new allocations, `granted` the number of these consumers. `released`
 /// consumers lost allocations.
-fn text(model: &Model, first: Option<(&str, Vec<Share<'_>>)>, granted: usize, released: usize) -> String {
+fn text(model: &Model, first: Option<(&str, Vec<GrantedShare<'_>>)>, granted: usize, released: usize) -> String {
     let mut parts = Vec::new();
     if let Some((consumer, shares)) = first {
         let who = match granted {
@@ -77,9 +77,9 @@ fn text(model: &Model, first: Option<(&str, Vec<Share<'_>>)>, granted: usize, re
 }
 
 /// The first providers by name and uuid, with the amounts.
-fn places(model: &Model, shares: &[Share<'_>]) -> String {
+fn places(model: &Model, shares: &[GrantedShare<'_>]) -> String {
     let snapshot = model.store.newest();
-    let place = |(provider, amounts): &Share<'_>| {
+    let place = |(provider, amounts): &GrantedShare<'_>| {
         let shown = amounts.iter().take(NAMED_CLASSES);
         let mut classes: Vec<String> = shown.map(|(class, amount)| format!("{class}:{amount}")).collect();
         if amounts.len() > NAMED_CLASSES {
@@ -95,7 +95,7 @@ fn places(model: &Model, shares: &[Share<'_>]) -> String {
     places.join(", ")
 }
 
-fn shares(all: &[ProviderShare]) -> Vec<Share<'_>> {
+fn shares(all: &[ProviderShare]) -> Vec<GrantedShare<'_>> {
     let shares = all.iter().map(|share| {
         let amounts = share.resources.iter().map(|(class, amount)| (&**class, *amount));
         (&*share.provider, amounts.collect())

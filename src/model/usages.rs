@@ -116,7 +116,7 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
             TypeFilter::Only(only) => (name == only).then_some(name),
         }
     };
-    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, UsageGroup> = BTreeMap::new();
     for (consumer_type, count) in count_consumers(conn, query)? {
         if let Some(name) = group_of(consumer_type) {
             groups.entry(name).or_default().consumers += count;
@@ -137,12 +137,12 @@ pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter)
 
 /// A group during the addition: the number of consumers, and the sums by class id.
 #[derive(Default)]
-struct Group {
+struct UsageGroup {
     consumers: i64,
     usages: BTreeMap<ClassId, i64>,
 }
 
-impl Group {
+impl UsageGroup {
     fn named(self, name: &str, classes: &HashMap<ClassId, Arc<str>>) -> TypeUsages {
         let usages = self
             .usages
@@ -177,14 +177,14 @@ fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<V
 
 /// The amount of a class used by the consumers of a type.
 #[derive(Queryable)]
-struct Sum {
+struct UsageSum {
     consumer_type: Option<i32>,
     class: i32,
     used: Option<i64>,
 }
 
 /// The sums by type and class.
-fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<Sum>> {
+fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<UsageSum>> {
     let mut sums = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))

@@ -18,7 +18,7 @@ use super::cost::Cost;
 
 /// Room for one replica. With several roles the cost is the cost of the cheapest role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Slot {
+pub struct CellSlot {
     pub cost: Cost,
     pub item: u32,
 }
@@ -33,7 +33,7 @@ pub struct Cells {
     /// Where the slots of each cell begin.
     starts: Vec<u32>,
     /// The cheapest first in each cell.
-    slots: Vec<Slot>,
+    slots: Vec<CellSlot>,
     /// The most slots of an item, if an item may have more places.
     pub cut: Option<u32>,
     /// As [`SlotCosts::paid`].
@@ -52,7 +52,7 @@ impl Cells {
             end += places.counts[cell as usize];
         }
         starts.push(end);
-        let empty = Slot {
+        let empty = CellSlot {
             cost: Cost::ZERO,
             item: 0,
         };
@@ -66,7 +66,7 @@ impl Cells {
             let Some(at) = &mut next[cell as usize] else { continue };
             costs.of_item(items, item, &mut item_costs);
             for &cost in &item_costs {
-                slots[*at as usize] = Slot { cost, item };
+                slots[*at as usize] = CellSlot { cost, item };
                 *at += 1;
             }
         }
@@ -93,7 +93,7 @@ impl Cells {
         self.starts.len() - 1
     }
 
-    pub fn slots(&self, cell: usize) -> &[Slot] {
+    pub fn slots(&self, cell: usize) -> &[CellSlot] {
         &self.slots[self.starts[cell] as usize..self.starts[cell + 1] as usize]
     }
 

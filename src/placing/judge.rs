@@ -21,7 +21,7 @@ pub struct Judgement {
     /// Of each `Spread` rule and each of its axes, in their order.
     pub modes: Vec<SpreadMode>,
     pub safety: Safety,
-    pub violations: Vec<Violation>,
+    pub violations: Vec<BrokenRule>,
 }
 
 /// The present meaning of a `Spread` rule in one dimension.
@@ -38,7 +38,7 @@ pub struct SpreadMode {
 
 /// A rule that is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct BrokenRule {
     pub rule: Broken,
     /// The dimension in which the rule is broken.
     pub axis: Axis,
@@ -182,7 +182,7 @@ impl Judging<'_> {
         }
     }
 
-    fn not_eligible(&self) -> Vec<Violation> {
+    fn not_eligible(&self) -> Vec<BrokenRule> {
         let all = self.on_hosts.iter().filter_map(|(host, replicas)| {
             let is_wrong = |at: &usize| !self.all.is_eligible(*host, self.workload.placed[*at].role);
             let replicas: Vec<usize> = replicas.iter().copied().filter(is_wrong).collect();
@@ -191,7 +191,7 @@ impl Judging<'_> {
         all.collect()
     }
 
-    fn hosts_above(&self, rule: Broken, limit: u32) -> Vec<Violation> {
+    fn hosts_above(&self, rule: Broken, limit: u32) -> Vec<BrokenRule> {
         let above = self.on_hosts.iter().filter(|(_, it)| it.len() as u32 > limit);
         above
             .map(|(host, replicas)| on_host(rule, *host, limit, replicas.clone()))
@@ -199,7 +199,7 @@ impl Judging<'_> {
     }
 
     /// Replicas on ineligible hosts do not count, as in every dimension.
-    fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<Violation> {
+    fn broken_on_hosts(&self, rule: &AxisRule) -> Vec<BrokenRule> {
         let mut limit = rule.cap;
         if rule.mode == Mode::MaxDifference {
             let eligible = self
@@ -219,7 +219,7 @@ impl Judging<'_> {
         above
     }
 
-    fn broken_in(&self, rule: &AxisRule, dimension: usize) -> Vec<Violation> {
+    fn broken_in(&self, rule: &AxisRule, dimension: usize) -> Vec<BrokenRule> {
         let tree = &self.eligible.trees[dimension];
         let mut all = Vec::new();
         let mut known: HashMap<DomainId, usize> = HashMap::new();
@@ -268,8 +268,8 @@ impl Judging<'_> {
         count: DomainCount,
         limit: u32,
         least: Option<DomainCount>,
-    ) -> Violation {
-        Violation {
+    ) -> BrokenRule {
+        BrokenRule {
             rule: Broken::Rule(rule.rule),
             axis: rule.axis,
             domain: count.domain,
@@ -295,7 +295,7 @@ impl Judging<'_> {
     }
 
     /// The replicas outside of the domain that holds most replicas, if a rule keeps all replicas in one domain.
-    fn within(&self) -> Option<Violation> {
+    fn within(&self) -> Option<BrokenRule> {
         let (rule, within) = within_rule(self.workload.rules)?;
         let (cluster, placed) = (self.cluster, self.workload.placed);
         let domains = PathDomains::of(cluster, within.axis, self.workload.placed);
@@ -305,7 +305,7 @@ impl Judging<'_> {
             Some(domain) => domain.outside(cluster, self.workload.standing()),
             None => (0..placed.len()).collect(),
         };
-        (placed.len() > 1 && !outside.is_empty()).then(|| Violation {
+        (placed.len() > 1 && !outside.is_empty()).then(|| BrokenRule {
             rule: Broken::Rule(rule),
             axis: within.axis,
             domain: fullest.map_or(DomainTree::ROOT, |domain| domain.domain),
@@ -317,9 +317,9 @@ impl Judging<'_> {
     }
 
     /// Violations of affinity and anti-affinity, by member or by host.
-    fn affinity(&self) -> Vec<Violation> {
+    fn affinity(&self) -> Vec<BrokenRule> {
         let rules = AffinityRules::of(self.cluster, self.workload.rules, self.budget);
-        let mut all: Vec<Violation> = Vec::new();
+        let mut all: Vec<BrokenRule> = Vec::new();
         let mut known: HashMap<(usize, Axis, DomainId), usize> = HashMap::new();
         for (host, replicas) in &self.on_hosts {
             if self.budget.count(rules.len() as u64) {
@@ -335,7 +335,7 @@ impl Judging<'_> {
                     continue;
                 }
                 known.insert((rule.index, axis, domain), all.len());
-                all.push(Violation {
+                all.push(BrokenRule {
                     axis,
                     domain,
                     ..on_host(Broken::Rule(rule.index), *host, 0, replicas.clone())
@@ -368,8 +368,8 @@ impl Judging<'_> {
     }
 }
 
-fn on_host(rule: Broken, host: u32, limit: u32, replicas: Vec<usize>) -> Violation {
-    Violation {
+fn on_host(rule: Broken, host: u32, limit: u32, replicas: Vec<usize>) -> BrokenRule {
+    BrokenRule {
         rule,
         axis: Axis::Host,
         domain: DomainId(host),

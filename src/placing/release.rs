@@ -3,7 +3,7 @@
 
 pub mod falling;
 
-pub use self::falling::Replica;
+pub use self::falling::Releasable;
 use self::falling::{Falling, Staying, costs};
 use super::budget::Budget;
 use super::cluster::{Cluster, PlacedReplica, Workload};
@@ -31,14 +31,14 @@ pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
     workload: &Workload,
-    replicas: &[Replica],
+    replicas: &[Releasable],
     interrupt: &Interrupt,
 ) -> Released {
     let budget = Budget::new(interrupt, Effort::BUDGET);
     let (mut gone, surplus) = unplaced(workload, replicas);
     let mut is_exact = true;
     if surplus.iter().any(|&number| number > 0) {
-        let is_placed = |(_, replica): &(usize, &Replica)| !replica.hosts.is_empty();
+        let is_placed = |(_, replica): &(usize, &Releasable)| !replica.hosts.is_empty();
         let placed = replicas.iter().enumerate().filter(is_placed);
         let (candidates, others): (Vec<_>, Vec<_>) = placed.partition(|(_, replica)| surplus[replica.role] > 0);
         let mut keep = vec![0_u32; surplus.len()];
@@ -72,7 +72,7 @@ pub fn release(
 }
 
 /// The replicas to go that have no place, and by role the number of further replicas to go.
-fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>) {
+fn unplaced(workload: &Workload, replicas: &[Releasable]) -> (Vec<usize>, Vec<u32>) {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
         surplus[replica.role] += 1;
@@ -91,7 +91,7 @@ fn unplaced(workload: &Workload, replicas: &[Replica]) -> (Vec<usize>, Vec<u32>)
 }
 
 /// The level and the domain of a rule `within`: the domain that keeps the most replicas on hosts that are not lost.
-fn domain_to_keep(cluster: &Cluster, workload: &Workload, replicas: &[Replica]) -> Option<(Level, AxisDomain)> {
+fn domain_to_keep(cluster: &Cluster, workload: &Workload, replicas: &[Releasable]) -> Option<(Level, AxisDomain)> {
     let (_, within) = within_rule(workload.rules)?;
     let placed = |are_lost: bool| -> Vec<PlacedReplica> {
         let chosen = replicas.iter().filter(|replica| replica.lost == are_lost);

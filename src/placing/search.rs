@@ -57,7 +57,7 @@ impl Outcome {
 
 /// The replicas to place, and the budget.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct WantedReplicas<'a> {
     /// The most new replicas of each role.
     pub missing: &'a [u32],
     /// The number of new replicas.
@@ -70,7 +70,7 @@ pub struct Wanted<'a> {
     pub has_fallback: bool,
 }
 
-impl Wanted<'_> {
+impl WantedReplicas<'_> {
     pub fn is_of_one_role(&self) -> bool {
         self.missing.iter().filter(|missing| **missing > 0).count() <= 1
     }
@@ -81,7 +81,7 @@ pub fn search(
     items: &impl Items,
     compared: &Compared,
     cells: &Cells,
-    wanted: Wanted,
+    wanted: WantedReplicas,
     growth: Option<&Growth>,
 ) -> Outcome {
     let mut search = Search::new(items, compared, cells, wanted, None);
@@ -103,7 +103,7 @@ pub fn search_with_room(
     items: &impl Items,
     compared: &Compared,
     cells: &Cells,
-    wanted: Wanted,
+    wanted: WantedReplicas,
     (growth, without_room): (&Growth, Cost),
 ) -> Outcome {
     let mut search = Search::new(items, compared, cells, wanted, Some((growth, without_room)));
@@ -129,7 +129,7 @@ struct Best {
 struct Search<'a, I> {
     items: &'a I,
     relaxation: Relaxation<'a>,
-    wanted: Wanted<'a>,
+    wanted: WantedReplicas<'a>,
     parts: Vec<Part>,
     best: Option<Best>,
     is_exact: bool,
@@ -143,7 +143,7 @@ impl<'a, I: Items> Search<'a, I> {
         items: &'a I,
         compared: &'a Compared,
         cells: &'a Cells,
-        wanted: Wanted<'a>,
+        wanted: WantedReplicas<'a>,
         growth: Option<(&'a Growth<'a>, Cost)>,
     ) -> Search<'a, I> {
         Search {

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::search::{ClassId, ProviderId};
 
 /// Amounts by provider and class.
-pub type Amounts = BTreeMap<(ProviderId, ClassId), i64>;
+pub type CallAmounts = BTreeMap<(ProviderId, ClassId), i64>;
 
 /// The usage before a call, and the amounts that later consumers of the call release. Empty outside of a call.
 #[derive(Debug, Default)]
 pub struct CallUsage {
-    before: Amounts,
-    later: Amounts,
+    before: CallAmounts,
+    later: CallAmounts,
     /// The consumers whose released amounts are in `later`.
     promised: BTreeSet<String>,
 }
@@ -38,7 +38,7 @@ impl CallUsage {
     }
 
     /// Adds the amounts that a consumer will release.
-    pub fn promise(&mut self, consumer: &str, amounts: &Amounts) {
+    pub fn promise(&mut self, consumer: &str, amounts: &CallAmounts) {
         for (key, amount) in amounts {
             *self.later.entry(*key).or_insert(0) += amount;
         }
@@ -51,7 +51,7 @@ impl CallUsage {
     }
 
     /// Subtracts the amounts of a consumer whose claim comes now.
-    pub fn redeem(&mut self, amounts: &Amounts) {
+    pub fn redeem(&mut self, amounts: &CallAmounts) {
         for (key, amount) in amounts {
             *self.later.entry(*key).or_insert(0) -= amount;
         }

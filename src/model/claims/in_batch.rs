@@ -5,7 +5,7 @@
 //! and reads the rows of the plan, and decides. If a row differs from the snapshot, the writer corrects the snapshot
 //! and plans again. So the call ends when the rows agree with the snapshot.
 
-use super::{ClaimAnswer, PlanJob, PlannedCall};
+use super::{ClaimAnswer, ClaimPlanJob, PlannedCall};
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct PlaceInBatch {
     /// The last search of the call, which is made again on the newest snapshot.
-    pub job: PlanJob,
+    pub job: ClaimPlanJob,
     /// By consumer of the call, the reasons of an earlier refusal.
     pub refused: Vec<Option<Reasons>>,
     /// Ends the search when the request no longer waits.
@@ -39,9 +39,9 @@ impl PlaceInBatch {
     /// The plan on this snapshot, which avoids the rows of `held`.
     ///
     /// # Errors
-    /// As of [`PlanJob::run`].
+    /// As of [`ClaimPlanJob::run`].
     pub fn plan(&self, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<PlannedCall> {
-        let job = PlanJob {
+        let job = ClaimPlanJob {
             snapshot: Arc::clone(snapshot),
             held,
             ..self.job.clone()

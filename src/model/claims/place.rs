@@ -28,7 +28,8 @@ use super::memory::stored_answer;
 use super::plan::too_long;
 use super::preparation::prepare;
 use super::{
-    Candidates, ClaimAnswer, ClaimFirst, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan, PlanJob, PlannedCall,
+    Candidates, ClaimAnswer, ClaimFirst, ClaimPlanJob, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan,
+    PlannedCall,
 };
 use crate::db::boot_instant::BootInstant;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
@@ -66,7 +67,7 @@ pub async fn place(
     settings: &SearchSettings,
     caller: &CallerKey,
 ) -> Result<PlaceAnswer> {
-    let search = async |job: PlanJob| model.pools.search(caller, move |interrupt| job.run(interrupt)).await;
+    let search = async |job: ClaimPlanJob| model.pools.search(caller, move |interrupt| job.run(interrupt)).await;
     place_with(model, request, (settings, caller), search).await
 }
 
@@ -75,7 +76,7 @@ pub async fn place_with(
     model: &Model,
     mut request: PlaceRequest,
     (settings, caller): (&SearchSettings, &CallerKey),
-    search: impl AsyncFn(PlanJob) -> Result<Plan>,
+    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
 ) -> Result<PlaceAnswer> {
     if let Some(answer) = stored_answer(model.reader(false), request.remembered()).await? {
         return Ok(PlaceAnswer::Repeated(answer));
@@ -110,7 +111,7 @@ async fn until_answered(
     model: &Model,
     request: &Arc<PlaceRequest>,
     (settings, caller): (&SearchSettings, &CallerKey),
-    search: impl AsyncFn(PlanJob) -> Result<Plan>,
+    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
 ) -> Result<PlaceAnswer> {
     let deadline = model.writer_deadline();
     // By consumer, the final refusals.
@@ -200,7 +201,7 @@ async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan
 }
 
 /// As [`agrees`], for the plan of a search. Compares on a thread of a pool if the candidates are many.
-async fn has_agreed(model: &Model, caller: &CallerKey, plan: &PlanJob, command: ClaimFirst) -> Result<bool> {
+async fn has_agreed(model: &Model, caller: &CallerKey, plan: &ClaimPlanJob, command: ClaimFirst) -> Result<bool> {
     let (plan, store) = (Arc::clone(&plan.snapshot), Arc::clone(&model.store));
     let compare = move |interrupt: &Interrupt| Ok(agrees(&plan, &store, &command.consumers, interrupt));
     model.pools.search(caller, compare).await

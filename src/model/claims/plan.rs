@@ -35,7 +35,7 @@ pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 
 /// The search of a plan. Clones share the data.
 #[derive(Clone, Debug)]
-pub struct PlanJob {
+pub struct ClaimPlanJob {
     pub(super) snapshot: Arc<Snapshot>,
     pub request: Arc<PlaceRequest>,
     /// The indexes of the consumers to place.
@@ -48,7 +48,7 @@ pub struct PlanJob {
 
 /// The candidates of each pending consumer, or the reasons of the refusal.
 pub struct Plan {
-    pub consumers: Vec<std::result::Result<Planned, Reasons>>,
+    pub consumers: Vec<std::result::Result<PlannedConsumer, Reasons>>,
     pub is_exact: bool,
 }
 
@@ -78,7 +78,7 @@ impl Plan {
 }
 
 /// The candidates of a consumer.
-pub struct Planned {
+pub struct PlannedConsumer {
     pub candidates: Candidates,
     pub limits: Limits,
     /// Whether a candidate fits beside the places before.
@@ -86,8 +86,8 @@ pub struct Planned {
 }
 
 /// A plan in progress.
-struct Planning<'a> {
-    job: &'a PlanJob,
+struct ClaimPlanning<'a> {
+    job: &'a ClaimPlanJob,
     settings: SearchSettings,
     /// Within the normal limits.
     usage: PlannedUsage,
@@ -104,9 +104,9 @@ struct Planning<'a> {
 }
 
 /// Where a consumer may be placed.
-enum Place {
+enum PlannedPlace {
     /// A posted candidate, or a candidate beyond the normal limits.
-    Planned(Planned),
+    Planned(PlannedConsumer),
     /// The index of the first choice in the list of the query.
     Chosen {
         query: usize,
@@ -115,7 +115,7 @@ enum Place {
     Nowhere(Reasons),
 }
 
-impl PlanJob {
+impl ClaimPlanJob {
     /// Searches. The plan avoids held providers, unless the avoidance changes the set of refused consumers.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl PlanJob {
 
     fn plan_around_held(&self, interrupt: &Interrupt) -> Result<Plan> {
         if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
-            let job = PlanJob {
+            let job = ClaimPlanJob {
                 snapshot,
                 ..self.clone()
             };
@@ -150,7 +150,7 @@ impl PlanJob {
         } else {
             Arc::clone(&self.snapshot)
         };
-        let mut planning = Planning {
+        let mut planning = ClaimPlanning {
             job: self,
             settings: SearchSettings {
                 interrupt: interrupt.clone(),
@@ -182,8 +182,8 @@ pub fn too_long() -> Error {
     }
 }
 
-impl<'a> Planning<'a> {
-    fn place(&mut self, consumer: &RequestedConsumer) -> Result<Place> {
+impl<'a> ClaimPlanning<'a> {
+    fn place(&mut self, consumer: &RequestedConsumer) -> Result<PlannedPlace> {
         let own = self.own_placements(consumer);
         // The usage above limits on the consumer's providers. An excess may stay if the claim does not raise the
         // excess. So the excess does not count during the placement: the present amounts fit there again, and no more.
@@ -198,12 +198,12 @@ impl<'a> Planning<'a> {
                 let beyond = self.beyond.as_ref().filter(|_| limits == Limits::NormalFirst);
                 let (snapshot, is_strict) = (&self.job.snapshot, self.settings.strict_step);
                 let fitting = first_that_fits(snapshot, (&self.usage, beyond), list, &own, is_strict);
-                let planned = Planned {
+                let planned = PlannedConsumer {
                     candidates: Candidates::all(Arc::clone(list)),
                     limits,
                     fits: fitting.is_some(),
                 };
-                (Place::Planned(planned), fitting.unwrap_or_default())
+                (PlannedPlace::Planned(planned), fitting.unwrap_or_default())
             }
             Wanted::Query(query) => self.place_by_query(*query, consumer)?,
         };
@@ -240,7 +240,7 @@ impl<'a> Planning<'a> {
     }
 
     /// The place, and the amounts of the place.
-    fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(Place, Vec<Placement>)> {
+    fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(PlannedPlace, Vec<Placement>)> {
         let job = self.job;
         let planned = self.queries.entry(query).or_insert_with(|| {
             let wanted = job.pending.iter().map(|at| &job.request.consumers[*at].wanted);
@@ -248,17 +248,21 @@ impl<'a> Planning<'a> {
             PlannedQuery::new(&job.request.queries[query], consumers.count(), consumer, &self.settings)
         });
         if let Some((first, taken)) = planned.choose(&mut self.usage, &job.snapshot)? {
-            return Ok((Place::Chosen { query, first }, taken));
+            return Ok((PlannedPlace::Chosen { query, first }, taken));
         }
         if let Some(beyond) = self.place_beyond(query, consumer)? {
             return Ok(beyond);
         }
         let reasons = self.explains.then(|| self.refusal(query)).transpose()?;
-        Ok((Place::Nowhere(reasons.unwrap_or_default()), Vec::new()))
+        Ok((PlannedPlace::Nowhere(reasons.unwrap_or_default()), Vec::new()))
     }
 
     /// The place with the least excess over the normal limits, if the purpose allows an excess.
-    fn place_beyond(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<Option<(Place, Vec<Placement>)>> {
+    fn place_beyond(
+        &mut self,
+        query: usize,
+        consumer: &RequestedConsumer,
+    ) -> Result<Option<(PlannedPlace, Vec<Placement>)>> {
         let may_exceed = self.job.request.purpose.may_exceed_normal();
         let Some(beyond) = self.beyond.as_mut().filter(|_| may_exceed) else {
             return Ok(None);
@@ -272,12 +276,12 @@ impl<'a> Planning<'a> {
         self.is_exact &= found.is_exact;
         Ok(found.candidate.map(|candidate| {
             let list = Arc::new([claim_candidate(&self.job.snapshot, &candidate)]);
-            let planned = Planned {
+            let planned = PlannedConsumer {
                 candidates: Candidates::all(list),
                 limits: Limits::NormalFirst,
                 fits: true,
             };
-            (Place::Planned(planned), candidate.placements)
+            (PlannedPlace::Planned(planned), candidate.placements)
         }))
     }
 
@@ -301,7 +305,7 @@ impl<'a> Planning<'a> {
         Ok(reasons)
     }
 
-    fn into_plan(self, places: Vec<Place>) -> Plan {
+    fn into_plan(self, places: Vec<PlannedPlace>) -> Plan {
         let are_exact = self.queries.values().all(|planned| planned.sequence.is_exact());
         let is_exact = self.is_exact && are_exact;
         let queries = self.queries.into_iter();
@@ -309,8 +313,8 @@ impl<'a> Planning<'a> {
             .map(|(query, planned)| (query, planned.into_list(&self.job.snapshot)))
             .collect();
         let consumers = places.into_iter().map(|place| match place {
-            Place::Planned(planned) => Ok(planned),
-            Place::Chosen { query, first } => Ok(Planned {
+            PlannedPlace::Planned(planned) => Ok(planned),
+            PlannedPlace::Chosen { query, first } => Ok(PlannedConsumer {
                 candidates: Candidates {
                     tries: lists[&query].len().min(GANG_TRIES),
                     list: Arc::clone(&lists[&query]),
@@ -320,7 +324,7 @@ impl<'a> Planning<'a> {
                 limits: Limits::Normal,
                 fits: true,
             }),
-            Place::Nowhere(reasons) => Err(reasons),
+            PlannedPlace::Nowhere(reasons) => Err(reasons),
         });
         Plan {
             consumers: consumers.collect(),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Candidates, ClaimFirst, ClaimOutcome, ConsumerChoice, Limits, Memory, PlaceAnswer, PlaceRequest, Placed, Plan,
-    Planned, Wanted,
+    Candidates, ClaimFirst, ClaimOutcome, ConsumerChoice, Limits, Memory, PlaceAnswer, PlaceRequest, PlacedCall, Plan,
+    PlannedConsumer, Wanted,
 };
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 use crate::model::allocations::Expected;
@@ -54,8 +54,8 @@ impl PlannedCall {
     }
 
     /// The answer, with the outcomes of the consumers of the command.
-    pub fn placed(self, outcomes: &[ClaimOutcome]) -> Placed {
-        Placed::new(self.refused, outcomes, self.is_exact)
+    pub fn placed(self, outcomes: &[ClaimOutcome]) -> PlacedCall {
+        PlacedCall::new(self.refused, outcomes, self.is_exact)
     }
 }
 
@@ -72,7 +72,7 @@ impl PlaceRequest {
             Wanted::Candidates(list) => Some(Arc::clone(list)),
             Wanted::Query(_) => None,
         });
-        let planned = lists.map(|list| Planned {
+        let planned = lists.map(|list| PlannedConsumer {
             candidates: Candidates::all(list),
             limits: Limits::of(self.purpose),
             fits: false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 
-use super::plan::{OwnAllocations, PlanJob};
+use super::plan::{ClaimPlanJob, OwnAllocations};
 use super::{ClaimCandidate, PlaceRequest, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
@@ -29,11 +29,11 @@ pub async fn prepare(
     pending: &[usize],
     (settings, held): (&SearchSettings, &Arc<RowNames>),
     is_hasty: bool,
-) -> Result<Option<(PlanJob, Option<Stamp>)>> {
+) -> Result<Option<(ClaimPlanJob, Option<Stamp>)>> {
     if request.queries.is_empty() {
         return Ok(None);
     }
-    let job = |snapshot, own| PlanJob {
+    let job = |snapshot, own| ClaimPlanJob {
         snapshot,
         request: Arc::clone(request),
         pending: pending.into(),

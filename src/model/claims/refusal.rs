@@ -12,7 +12,7 @@ use crate::search::{self, ClassId, Explain, Rejection, Request, SearchSettings, 
 
 /// Which providers each condition left out, and whether there was a candidate. The condition of a query on hosts counts
 /// hosts.
-struct Counter<'a> {
+struct ReasonCounter<'a> {
     snapshot: &'a Snapshot,
     rejected: BTreeMap<Rejection, Rejected>,
     has_candidate: bool,
@@ -26,7 +26,7 @@ struct Rejected {
     count: usize,
 }
 
-impl Explain for Counter<'_> {
+impl Explain for ReasonCounter<'_> {
     fn rejected(&mut self, slot: Slot, reason: Rejection) {
         let slot = match reason {
             Rejection::Condition { group: None, .. } => self.snapshot.cached_root(slot),
@@ -42,7 +42,7 @@ impl Explain for Counter<'_> {
     }
 }
 
-impl Counter<'_> {
+impl ReasonCounter<'_> {
     /// The largest free amount of the class on a provider that the condition left out.
     fn most_free(&self, rejection: &Rejection, class: ClassId) -> Option<i64> {
         let Rejected { is_counted, .. } = self.rejected.get(rejection)?;
@@ -128,8 +128,8 @@ pub fn of_one(snapshot: &Snapshot, request: &Request, rejection: Rejection) -> R
     words::condition(snapshot, request, rejection, false, 1)
 }
 
-fn count<'a>(snapshot: &'a Snapshot, request: &Request, settings: &SearchSettings) -> Result<Counter<'a>> {
-    let mut counter = Counter {
+fn count<'a>(snapshot: &'a Snapshot, request: &Request, settings: &SearchSettings) -> Result<ReasonCounter<'a>> {
+    let mut counter = ReasonCounter {
         snapshot,
         rejected: BTreeMap::new(),
         has_candidate: false,

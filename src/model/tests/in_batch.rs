@@ -8,20 +8,20 @@ use std::time::Duration;
 use super::placing::{gang, query};
 use super::*;
 use crate::db::boot_instant::BootInstant;
-use crate::model::claims::{self, PlaceInBatch, PlacedInBatch, Plan, PlanJob};
+use crate::model::claims::{self, ClaimPlanJob, PlaceInBatch, PlacedInBatch, Plan};
 use crate::model::resource_classes::Ensure;
 use crate::search::{Interrupt, SearchSettings};
 
 const HOSTS: u32 = 20;
 
 /// Hosts with one VCPU each, and the search of a call for 30 consumers, which the interrupt of the settings may end.
-async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, PlanJob) {
+async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, ClaimPlanJob) {
     let mut f = fixture();
     for host in 1..=HOSTS {
         f.host(host, 1).await.unwrap();
     }
     let job = RefCell::new(None);
-    let search = async |its_job: PlanJob| -> Result<Plan> {
+    let search = async |its_job: ClaimPlanJob| -> Result<Plan> {
         *job.borrow_mut() = Some(its_job.clone());
         its_job.run(&Interrupt::default())
     };
@@ -37,7 +37,7 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, PlanJ
     (f, job.take().expect("it was planned"))
 }
 
-fn call(job: &PlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlaceInBatch {
+fn call(job: &ClaimPlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlaceInBatch {
     PlaceInBatch {
         job: job.clone(),
         refused: vec![None; job.request.consumers.len()],

@@ -6,7 +6,7 @@ use super::placing::{place_or_repeat, query};
 use super::replays::Rng;
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{ClaimCandidate, PlaceAnswer, PlaceRequest, Placed, RequestedConsumer, Wanted};
+use crate::model::claims::{ClaimCandidate, PlaceAnswer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted};
 use crate::model::limits::{self, Set};
 use crate::search::{NormalLimit, Purpose, Rank};
 
@@ -71,7 +71,7 @@ fn gang(consumers: std::ops::Range<u32>, wanted: Option<&[&[u32]]>, amount: i64,
     }
 }
 
-async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
+async fn place(model: &Model, request: PlaceRequest) -> Result<PlacedCall> {
     match place_or_repeat(model, request).await? {
         PlaceAnswer::Placed(placed) => Ok(placed),
         PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
@@ -79,7 +79,7 @@ async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
 }
 
 /// The hosts, and whether each consumer is over the normal limit.
-fn got(placed: &Placed) -> Vec<(String, bool)> {
+fn got(placed: &PlacedCall) -> Vec<(String, bool)> {
     let granted = placed.consumers.iter().flatten();
     let got = granted.map(|it| (it.providers[0].provider.to_string(), it.over_normal == ["VCPU"]));
     got.collect()

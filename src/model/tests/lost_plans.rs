@@ -9,7 +9,7 @@ use super::placing::{codes, gang, query};
 use super::*;
 use crate::error::ReasonCode;
 use crate::model::claims::{
-    ClaimCandidate, LOSSES_MAX, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted, place_with,
+    ClaimCandidate, ClaimPlanJob, LOSSES_MAX, PlaceAnswer, PlaceRequest, PlacedCall, Plan, Wanted, place_with,
 };
 use crate::search::{Interrupt, SearchSettings};
 
@@ -19,9 +19,9 @@ pub(super) async fn place_while(
     model: &Model,
     request: PlaceRequest,
     change: impl AsyncFn(u32, Vec<String>),
-) -> (Result<Placed>, u32) {
+) -> (Result<PlacedCall>, u32) {
     let plans = Cell::new(0);
-    let search = async |job: PlanJob| -> Result<Plan> {
+    let search = async |job: ClaimPlanJob| -> Result<Plan> {
         let plan = job.run(&Interrupt::default())?;
         plans.set(plans.get() + 1);
         if let Ok(planned) = &plan.consumers[0] {

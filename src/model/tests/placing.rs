@@ -7,7 +7,8 @@ use super::replays::Rng;
 use super::*;
 use crate::error::{ReasonCode, Reasons};
 use crate::model::claims::{
-    ClaimCandidate, ClaimQuery, PlaceAnswer, PlaceRequest, Placed, PlanJob, RequestedConsumer, Wanted, place_with,
+    ClaimCandidate, ClaimPlanJob, ClaimQuery, PlaceAnswer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted,
+    place_with,
 };
 use crate::search::{Group, GroupPolicy, Interrupt, Purpose, Rank, Request, SearchSettings};
 
@@ -46,7 +47,7 @@ pub(super) fn gang(consumers: std::ops::Range<u32>, query: ClaimQuery) -> PlaceR
     }
 }
 
-pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<Placed> {
+pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<PlacedCall> {
     match place_or_repeat(model, request).await? {
         PlaceAnswer::Placed(placed) => Ok(placed),
         PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),
@@ -54,12 +55,12 @@ pub(super) async fn place(model: &Model, request: PlaceRequest) -> Result<Placed
 }
 
 pub(super) async fn place_or_repeat(model: &Model, request: PlaceRequest) -> Result<PlaceAnswer> {
-    let search = async |job: PlanJob| job.run(&Interrupt::default());
+    let search = async |job: ClaimPlanJob| job.run(&Interrupt::default());
     place_with(model, request, (&SearchSettings::uncut(7), &caller()), search).await
 }
 
 /// The provider of each consumer.
-fn providers(placed: &Placed) -> Vec<String> {
+fn providers(placed: &PlacedCall) -> Vec<String> {
     let consumers = placed.consumers.iter();
     consumers
         .map(|consumer| consumer.as_ref().unwrap().providers[0].provider.to_string())
@@ -146,7 +147,7 @@ async fn a_gang_spreads_over_the_emptiest_and_fills_the_fullest_providers() {
     for host in 1..=4 {
         f.host(host, 8).await.unwrap();
     }
-    let distinct = |placed: &Placed| {
+    let distinct = |placed: &PlacedCall| {
         let mut all = providers(placed);
         all.sort();
         all.dedup();

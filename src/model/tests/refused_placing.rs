@@ -7,7 +7,7 @@ use super::foreign::{foreign_claim, foreign_host};
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{self, ClaimCandidate, PlaceAnswer, PlaceRequest, Placed, Plan, PlanJob, Wanted};
+use crate::model::claims::{self, ClaimCandidate, ClaimPlanJob, PlaceAnswer, PlaceRequest, PlacedCall, Plan, Wanted};
 use crate::model::limits::Set;
 use crate::search::{Interrupt, ProviderState, Purpose, Rank, SearchSettings};
 
@@ -19,7 +19,11 @@ fn on(host: u32) -> ClaimCandidate {
     }
 }
 
-async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(PlanJob) -> Result<Plan>) -> Placed {
+async fn place_with(
+    model: &Model,
+    request: PlaceRequest,
+    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
+) -> PlacedCall {
     match claims::place_with(model, request, (&SearchSettings::uncut(7), &caller()), search)
         .await
         .unwrap()
@@ -29,7 +33,7 @@ async fn place_with(model: &Model, request: PlaceRequest, search: impl AsyncFn(P
     }
 }
 
-fn granted(placed: &Placed) -> Vec<bool> {
+fn granted(placed: &PlacedCall) -> Vec<bool> {
     placed.consumers.iter().map(std::result::Result::is_ok).collect()
 }
 
@@ -47,7 +51,7 @@ async fn without_atomic_a_refusal_beside_others_is_final_only_if_these_are_place
             consumer.wanted = Wanted::Candidates(Arc::new([on(1)]));
         }
         let (model, searches) = (&f.model, Cell::new(0));
-        let search = async |job: PlanJob| {
+        let search = async |job: ClaimPlanJob| {
             searches.set(searches.get() + 1);
             if is_created_in_between && searches.get() == 1 {
                 model.submit(claim(100, 2, "VCPU", 1, Expected::New)).await.unwrap();
@@ -122,7 +126,7 @@ async fn a_place_that_a_foreign_writer_took_is_read_again_beside_a_host_that_kee
     request.consumers[0].claim.generation = Expected::Is(1);
     request.consumers[0].wanted = Wanted::Candidates(Arc::new([3, 2, 1].map(on)));
     let (model, searches) = (&f.model, Cell::new(0));
-    let search = async |job: PlanJob| {
+    let search = async |job: ClaimPlanJob| {
         searches.set(searches.get() + 1);
         let again = claim(50, 3, "VCPU", 1, Expected::Is(searches.get()));
         model.submit(again).await.unwrap();
@@ -180,7 +184,7 @@ async fn a_database_that_fails_before_the_comparison_of_generations_refuses_noth
     let mut f = fixture();
     f.host(1, 1).await.unwrap();
     let (model, f, searches) = (f.model.clone(), RefCell::new(f), Cell::new(0));
-    let search = async |job: PlanJob| {
+    let search = async |job: ClaimPlanJob| {
         searches.set(searches.get() + 1);
         if searches.get() == 1 {
             f.borrow_mut().execute("ALTER TABLE consumers RENAME TO no_consumers");

@@ -5,11 +5,11 @@ use super::*;
 use crate::error::ReasonCode;
 use crate::model::allocations::Release;
 use crate::model::claims::memory::{ClaimId, RepeatableCall};
-use crate::model::claims::{PlaceAnswer, PlaceRequest, Placed, Wanted};
+use crate::model::claims::{PlaceAnswer, PlaceRequest, PlacedCall, Wanted};
 use crate::search::Rank;
 
 /// A line for each consumer: the provider, or the codes of the refusal.
-pub fn write(_: &PlaceRequest, placed: &Placed) -> String {
+pub fn write(_: &PlaceRequest, placed: &PlacedCall) -> String {
     let lines = placed.consumers.iter().map(|consumer| match consumer {
         Ok(claimed) => format!("{} {}", claimed.consumer, claimed.providers[0].provider),
         Err(reasons) => format!("{:?}", reasons.counts().collect::<Vec<_>>()),

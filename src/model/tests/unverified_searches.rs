@@ -6,7 +6,7 @@ use super::foreign::foreign_claim;
 use super::placing::{gang, place_or_repeat, query};
 use super::*;
 use crate::model::allocations::Release;
-use crate::model::claims::{ClaimQuery, PlaceAnswer, Placed};
+use crate::model::claims::{ClaimQuery, PlaceAnswer, PlacedCall};
 use crate::model::traits;
 
 const TRAIT: &str = "HW_CPU_X86_AVX2";
@@ -17,7 +17,7 @@ fn requiring() -> ClaimQuery {
     wanted
 }
 
-async fn place(model: &Model, consumer: u32, wanted: ClaimQuery) -> Result<Placed> {
+async fn place(model: &Model, consumer: u32, wanted: ClaimQuery) -> Result<PlacedCall> {
     match place_or_repeat(model, gang(consumer..consumer + 1, wanted)).await? {
         PlaceAnswer::Placed(placed) => Ok(placed),
         PlaceAnswer::Repeated(answer) => panic!("a call without an id was repeated: {answer}"),

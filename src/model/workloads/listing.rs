@@ -24,9 +24,9 @@ const MEMBERS_BYTES: usize = 250;
 
 /// Keeps the figures.
 #[derive(Clone)]
-struct Figures;
+struct KeepFigures;
 
-impl Keep for Figures {
+impl Keep for KeepFigures {
     type Kept = Listed;
 
     /// A workload that cannot be judged stays in the list.
@@ -67,5 +67,5 @@ pub async fn list(
         named: None,
         time: PAGE_TIME,
     };
-    judge_page(model, reader, page, Figures, (settings, caller, None)).await
+    judge_page(model, reader, page, KeepFigures, (settings, caller, None)).await
 }

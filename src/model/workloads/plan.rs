@@ -22,7 +22,7 @@ use super::planned::Planned;
 use super::report::Report;
 use super::spec::Role;
 use super::time::{STEPS_A_REPLICA, too_long, whole};
-use super::unfit::Hosts;
+use super::unfit::WorkloadHosts;
 use super::{Found, Put, Replica, affinity, ids};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
@@ -234,8 +234,8 @@ impl Planning<'_> {
     }
 
     /// The hosts, with the data for the reasons of refusals.
-    fn hosts<'a>(&'a self, snapshot: &'a Snapshot) -> Hosts<'a> {
-        Hosts {
+    fn hosts<'a>(&'a self, snapshot: &'a Snapshot) -> WorkloadHosts<'a> {
+        WorkloadHosts {
             snapshot,
             list: &self.list,
             eligible: &self.eligible,
@@ -296,12 +296,12 @@ fn release(planning: &Planning<'_>, draft: &mut Draft) {
     }
     let snapshot = &planning.job.snapshot;
     let is_lost = |host: u32| snapshot.state(list.slots[host as usize]) == ProviderState::Lost;
-    let replicas = draft.kept.iter().map(|it| placing::Replica {
+    let replicas = draft.kept.iter().map(|it| placing::Releasable {
         role: it.role,
         hosts: it.hosts.clone(),
         lost: it.hosts.first().is_some_and(|host| is_lost(*host)),
     });
-    let replicas: Vec<placing::Replica> = replicas.collect();
+    let replicas: Vec<placing::Releasable> = replicas.collect();
     let workload = planning.workload(&wanted, Standing::default());
     let (eligible, interrupt) = (&planning.eligible, planning.interrupt);
     let released = placing::release(&list.cluster, eligible, &workload, &replicas, interrupt);

@@ -9,7 +9,7 @@ use crate::placing::{Eligible, PlacedReplica};
 use crate::search::{self, ProviderState, Rejection, RoomCounts, SearchSettings, Slot, Snapshot};
 
 /// The hosts of a snapshot, with the roles and the eligible hosts of a workload.
-pub struct Hosts<'a> {
+pub struct WorkloadHosts<'a> {
     pub snapshot: &'a Snapshot,
     pub list: &'a HostList,
     pub eligible: &'a Eligible,
@@ -26,7 +26,7 @@ pub struct Unfit {
     pub host: String,
 }
 
-impl Hosts<'_> {
+impl WorkloadHosts<'_> {
     fn slot(&self, host: u32) -> Slot {
         self.list.slots[host as usize]
     }

@@ -15,7 +15,7 @@ use crate::placing::cost::Cost;
 use crate::placing::search::growth::{Growth, lacks_domain};
 use crate::placing::search::role_prices::priced_cells;
 use crate::placing::search::roles::Assigned;
-use crate::placing::search::{Outcome, Wanted, search, search_with_room};
+use crate::placing::search::{Outcome, WantedReplicas, search, search_with_room};
 
 /// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
 /// all its listed slots taken.
@@ -97,7 +97,7 @@ impl<H: Hosts> Placing<'_, H> {
         let bounds = self.compared.hosts.bounds(self.compared.placed + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
         let items = HostItems { placing: self, bounds };
-        let wanted = Wanted {
+        let wanted = WantedReplicas {
             missing: self.missing,
             new,
             cost_before,
@@ -189,7 +189,7 @@ impl<H: Hosts> Placing<'_, H> {
         &self,
         items: &HostItems<H>,
         cells: &Cells,
-        wanted: Wanted,
+        wanted: WantedReplicas,
         (growth, stuck): (&Growth, Outcome),
     ) -> Outcome {
         let Some(without_room) = stuck.best.as_ref().map(|(cost, _)| *cost) else {

@@ -15,7 +15,7 @@ use crate::placing::rules::modes::{AxisRule, has_host_rule, rules_of_next};
 use crate::placing::rules::{Axis, Level};
 use crate::placing::search::growth::Growth;
 use crate::placing::search::role_prices::priced_cells;
-use crate::placing::search::{Wanted, search, search_with_room};
+use crate::placing::search::{WantedReplicas, search, search_with_room};
 use crate::placing::within::AxisDomain;
 
 /// The most replicas on several hosts of which each may stay or go. The others count on their first hosts.
@@ -26,7 +26,7 @@ const MOST_ON_A_HOST: u32 = 1_000;
 
 /// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replica {
+pub struct Releasable {
     pub role: usize,
     /// All hosts of the replica, each once. Empty without a place.
     pub hosts: Vec<u32>,
@@ -42,7 +42,7 @@ pub struct Staying {
 }
 
 impl Staying {
-    pub fn add(&mut self, replica: &Replica) {
+    pub fn add(&mut self, replica: &Releasable) {
         let [first, further @ ..] = &replica.hosts[..] else {
             return;
         };
@@ -85,7 +85,7 @@ pub struct Falling<'a> {
     pub rules: Vec<AxisRule>,
     pub budget: &'a Budget<'a>,
     /// With their indices.
-    pub replicas: Vec<(usize, &'a Replica)>,
+    pub replicas: Vec<(usize, &'a Releasable)>,
     /// The cost of keeping each replica.
     pub costs: Vec<Cost>,
 }
@@ -172,7 +172,7 @@ impl Falling<'_> {
         }
         let standing = staying.standing();
         let compared = Compared::new(self.cluster, self.eligible, &self.rules, standing, (false, false));
-        let wanted = Wanted {
+        let wanted = WantedReplicas {
             missing: keep,
             new: keep.iter().sum(),
             cost_before: Cost::ZERO,
@@ -246,7 +246,7 @@ pub fn costs(
     (cluster, eligible): (&Cluster, &Eligible),
     (rules, domain): (&[AxisRule], Option<(Level, AxisDomain)>),
     workload: &Workload,
-    falling: &[(usize, &Replica)],
+    falling: &[(usize, &Releasable)],
     budget: &Budget,
 ) -> Vec<Cost> {
     let affinity = AffinityRules::of(cluster, workload.rules, budget);

@@ -12,7 +12,7 @@ use super::flow::{Arc, Network, UnitCosts};
 use super::growth::Growth;
 use super::roles::RoleLimits;
 use crate::placing::budget::Budget;
-use crate::placing::cells::{Cells, Slot};
+use crate::placing::cells::{CellSlot, Cells};
 use crate::placing::compared::Compared;
 use crate::placing::compared::even::Range;
 use crate::placing::cost::Cost;
@@ -326,7 +326,7 @@ impl<'a> CellArcs<'a> {
     }
 
     fn cell_unit(&self, cell: u32, number: u32) -> Option<Cost> {
-        let Slot { cost, .. } = *self.relaxation.cells.slots(cell as usize).get(number as usize)?;
+        let CellSlot { cost, .. } = *self.relaxation.cells.slots(cell as usize).get(number as usize)?;
         if self.part.cells.is_empty() {
             return Some(cost);
         }

@@ -5,7 +5,7 @@
 //! far below the cost of any placement. With any prices the flow's cost is a lower bound. So the prices of a spent
 //! budget are good enough.
 
-use super::Wanted;
+use super::WantedReplicas;
 use super::relaxed::{Choice, Part, Relaxation};
 use super::roles::{Unassigned, assign};
 use crate::placing::cells::Cells;
@@ -24,7 +24,7 @@ const SHARE: u64 = 4;
 const MAX_DEPTH: usize = 4;
 
 /// All cells, with the prices of the roles in their costs. A single role needs no price.
-pub fn priced_cells(items: &impl Items, compared: &Compared, wanted: Wanted) -> Cells {
+pub fn priced_cells(items: &impl Items, compared: &Compared, wanted: WantedReplicas) -> Cells {
     let cells_at = |prices: &[Cost]| {
         let costs = SlotCosts::new(items, wanted.missing, prices, wanted.budget);
         Cells::all(items, compared, &costs)
@@ -51,7 +51,7 @@ pub fn priced_cells(items: &impl Items, compared: &Compared, wanted: Wanted) -> 
 }
 
 /// Whether the budget of corrections is spent, or the answer is not wanted any more.
-fn has_ended(wanted: Wanted) -> bool {
+fn has_ended(wanted: WantedReplicas) -> bool {
     wanted.budget.has_spent(SHARE, 0) || wanted.budget.has_ended()
 }
 
@@ -60,7 +60,7 @@ fn bound(
     items: &impl Items,
     compared: &Compared,
     (prices, cells): (&[Cost], &Cells),
-    wanted: Wanted,
+    wanted: WantedReplicas,
 ) -> (Option<Cost>, Option<Vec<Cost>>) {
     let relaxation = Relaxation::new(compared, cells, (wanted.new, wanted.cost_before), wanted.budget);
     let Ok(choice) = relaxation.solve(&Part::default(), None) else {
@@ -94,7 +94,7 @@ fn raised(
     (items, cells, prices): (&impl Items, &Cells, &[Cost]),
     compared: &Compared,
     choice: &Choice,
-    wanted: Wanted,
+    wanted: WantedReplicas,
 ) -> Option<Vec<Cost>> {
     let slots = slots((items, cells, prices), choice, wanted);
     let mut exchanges = Exchanges {
@@ -124,7 +124,11 @@ fn raised(
     is_raised.then_some(prices)
 }
 
-fn slots((items, cells, prices): (&impl Items, &Cells, &[Cost]), choice: &Choice, wanted: Wanted) -> Vec<PricedSlot> {
+fn slots(
+    (items, cells, prices): (&impl Items, &Cells, &[Cost]),
+    choice: &Choice,
+    wanted: WantedReplicas,
+) -> Vec<PricedSlot> {
     let mut taken = vec![0; cells.len()];
     choice
         .taken
@@ -158,7 +162,7 @@ fn slots((items, cells, prices): (&impl Items, &Cells, &[Cost]), choice: &Choice
 struct Exchanges<'a> {
     slots: &'a [PricedSlot],
     of: (&'a Cells, &'a Compared),
-    wanted: Wanted<'a>,
+    wanted: WantedReplicas<'a>,
     /// By depth: the domain, the cost and the index of each slot, in the order in which slots are exchanged.
     orders: Vec<Vec<(u32, Cost, u32)>>,
 }

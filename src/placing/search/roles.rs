@@ -81,7 +81,7 @@ pub fn assign(
     }
     let mut all = Vec::new();
     for (arc, unit) in arcs.units.iter().enumerate() {
-        if let Unit::Offer(item, role) = *unit {
+        if let RoleUnit::Offer(item, role) = *unit {
             all.extend((0..network.flow(arc)).map(|_| Assigned { role, item }));
         }
     }
@@ -113,7 +113,7 @@ pub fn assign(
 }
 
 #[derive(Clone, Copy)]
-enum Unit {
+enum RoleUnit {
     Cell(u32),
     Item(u32),
     Offer(u32, usize),
@@ -126,7 +126,7 @@ struct RoleArcs<'a, I> {
     nodes: usize,
     first_role: u32,
     arcs: Vec<Arc>,
-    units: Vec<Unit>,
+    units: Vec<RoleUnit>,
 }
 
 impl<'a, I: Items> RoleArcs<'a, I> {
@@ -153,22 +153,22 @@ impl<'a, I: Items> RoleArcs<'a, I> {
         let sink = all.first_role + missing.len() as u32;
         all.nodes = sink as usize + 1;
         for (at, &(_, number)) in taken.iter().enumerate() {
-            all.add(0, 1 + at as u32, Unit::Cell(number));
+            all.add(0, 1 + at as u32, RoleUnit::Cell(number));
         }
         let mut node = first_item;
         for (at, items) in of_cell.iter().enumerate() {
             for (item, _) in items {
-                all.add(1 + at as u32, node, Unit::Item(*item));
+                all.add(1 + at as u32, node, RoleUnit::Item(*item));
                 node += 1;
             }
         }
         for (at, (item, roles)) in (first_item..).zip(of_cell.into_iter().flatten()) {
             for role in roles {
-                all.add(at, all.first_role + role, Unit::Offer(item, role as usize));
+                all.add(at, all.first_role + role, RoleUnit::Offer(item, role as usize));
             }
         }
         for (role, &number) in (0..).zip(missing) {
-            all.add(all.first_role + role, sink, Unit::Role(number));
+            all.add(all.first_role + role, sink, RoleUnit::Role(number));
         }
         all
     }
@@ -207,7 +207,7 @@ impl<'a, I: Items> RoleArcs<'a, I> {
         }
     }
 
-    fn add(&mut self, from: u32, to: u32, unit: Unit) {
+    fn add(&mut self, from: u32, to: u32, unit: RoleUnit) {
         self.arcs.push(Arc { from, to });
         self.units.push(unit);
     }
@@ -223,9 +223,9 @@ fn items_of(cells: &Cells, cell: u32, budget: &Budget) -> Vec<u32> {
 impl<I: Items> UnitCosts for RoleArcs<'_, I> {
     fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
         match self.units[arc as usize] {
-            Unit::Cell(most) | Unit::Role(most) => (number < most).then_some(Cost::ZERO),
-            Unit::Item(item) => (number < self.items.most(item)).then(|| self.items.unit(item, number)),
-            Unit::Offer(item, role) => self.offer(item, role, number),
+            RoleUnit::Cell(most) | RoleUnit::Role(most) => (number < most).then_some(Cost::ZERO),
+            RoleUnit::Item(item) => (number < self.items.most(item)).then(|| self.items.unit(item, number)),
+            RoleUnit::Offer(item, role) => self.offer(item, role, number),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Placements whose answer is not wanted any more.
 
 use super::super::{
-    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Mode, Offer, Replica, Workload, place, release,
+    Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Mode, Offer, Releasable, Workload, place, release,
 };
 use super::worlds::{atomic, spread};
 use crate::interrupt::Interrupt;
@@ -64,12 +64,12 @@ fn an_interrupt_ends_a_placement_and_a_release_wherever_they_are() {
         });
         assert!(calls > 40, "each replica is a path of the flow");
     }
-    let replica = |host| Replica {
+    let replica = |host| Releasable {
         role: 0,
         hosts: vec![host],
         lost: false,
     };
-    let placed: Vec<Replica> = (0..40).map(replica).collect();
+    let placed: Vec<Releasable> = (0..40).map(replica).collect();
     let calls = interrupt_everywhere(|interrupt| {
         release(&cluster, &eligible, &workload(&[20]), &placed, interrupt);
     });

@@ -2,7 +2,7 @@
 
 use super::worlds::{World, atomic, spread, workload};
 use crate::placing::release::Released;
-use crate::placing::{Axis, Mode, PlacedReplica, Replica, Rule};
+use crate::placing::{Axis, Mode, PlacedReplica, Releasable, Rule};
 
 const HOSTS: u32 = 500;
 
@@ -25,8 +25,8 @@ fn rules() -> [Rule; 1] {
 }
 
 /// A replica on each host.
-fn replicas() -> Vec<Replica> {
-    let replica = |host: u32| Replica {
+fn replicas() -> Vec<Releasable> {
+    let replica = |host: u32| Releasable {
         role: usize::from(host >= HOSTS / 2),
         hosts: vec![host],
         lost: false,

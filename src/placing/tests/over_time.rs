@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::worlds::{BOTH, World, atomic, spread, workload};
-use crate::placing::{Axis, Effort, Mode, PlacedReplica, Replica, Rule, Workload, swap};
+use crate::placing::{Axis, Effort, Mode, PlacedReplica, Releasable, Rule, Workload, swap};
 
 const SEEDS: u64 = 4;
 
@@ -167,7 +167,7 @@ fn found_p3_what_stays_is_the_most_even_set() {
     let rules = [spread(Mode::QuorumSafe, &[Axis::Domain(0)])];
     let mut placed = first_of_zones(&sizes, &[4, 3, 3]);
     for (n, ends) in [(4, [2, 1, 1]), (3, [1, 1, 1])] {
-        let replicas = placed.iter().map(|replica| Replica {
+        let replicas = placed.iter().map(|replica| Releasable {
             role: 0,
             hosts: vec![replica.host],
             lost: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::figures::{configuration, nine_machines};
 use super::worlds::{BOTH, World, atomic, spread, workload};
 use crate::placing::{
-    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, Level, Members, Mode, PlacedReplica, Removed, Replica,
+    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, Level, Members, Mode, PlacedReplica, Releasable, Removed,
     Rule, Spread, Workload,
 };
 
@@ -96,7 +96,7 @@ fn a_domain_above_its_limit_keeps_what_it_has_and_gets_nothing_new() {
 #[test]
 fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
     let (world, rules) = (configuration(3), [spread(Mode::Adaptive, &BOTH)]);
-    let replicas = ["N1", "N6", "N7", "N3", "N5"].map(|name| Replica {
+    let replicas = ["N1", "N6", "N7", "N3", "N5"].map(|name| Releasable {
         role: 0,
         hosts: vec![world.host(name)],
         lost: false,
@@ -121,12 +121,12 @@ fn from_the_layout_of_five_no_four_are_valid_and_the_best_ones_stay() {
 #[test]
 fn the_order_in_which_replicas_go() {
     let world = nine_machines().only(&["vm1", "vm2", "vm3", "vm4", "vm5", "vm6", "vm7", "vm9"]);
-    let at = |name: &str, lost: bool| Replica {
+    let at = |name: &str, lost: bool| Releasable {
         role: 0,
         hosts: vec![world.host(name)],
         lost,
     };
-    let nowhere = Replica {
+    let nowhere = Releasable {
         role: 0,
         hosts: Vec::new(),
         lost: false,

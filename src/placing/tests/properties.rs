@@ -9,7 +9,7 @@ use super::naive::{Key, Question};
 use super::random_cases::{Case, any_case, any_case_with_further_hosts, any_crowd, any_strict_case};
 use super::worlds::{atomic, subsets};
 use crate::placing::release::Released;
-use crate::placing::{Broken, Effort, FurtherHost, PlacedReplica, Replica, Rule, Workload};
+use crate::placing::{Broken, Effort, FurtherHost, PlacedReplica, Releasable, Rule, Workload};
 use crate::tests::proptest_config;
 
 /// Of each property.
@@ -147,10 +147,10 @@ pub fn judgement_equals_the_oracle(case: &Case) -> Result<(), TestCaseError> {
 
 /// The kept replicas keep all hard rules, if a choice of replicas does.
 pub fn release_equals_the_oracle(case: &Case, fewer: &[u32]) -> Result<(), TestCaseError> {
-    let replicas: Vec<Replica> = case
+    let replicas: Vec<Releasable> = case
         .placed
         .iter()
-        .map(|placed| Replica {
+        .map(|placed| Releasable {
             role: placed.role,
             hosts: vec![placed.host],
             lost: false,
@@ -216,12 +216,12 @@ fn release_on_several_hosts_keeps_rules(case: &Case, fewer: u32) -> Result<(), T
         let first = std::iter::once(case.placed[at].host);
         first.chain(further.map(|further| further.host)).collect::<Vec<u32>>()
     };
-    let replicas = case.placed.iter().enumerate().map(|(at, placed)| Replica {
+    let replicas = case.placed.iter().enumerate().map(|(at, placed)| Releasable {
         role: placed.role,
         hosts: hosts_of(at),
         lost: false,
     });
-    let replicas: Vec<Replica> = replicas.collect();
+    let replicas: Vec<Releasable> = replicas.collect();
     let wanted = [(replicas.len() as u32).saturating_sub(fewer)];
     let judged = |stay: &[usize]| {
         let placed: Vec<PlacedReplica> = stay.iter().map(|at| case.placed[*at]).collect();

@@ -1,7 +1,7 @@
 //! Replicas on several hosts, such as evacuated instances: beside new replicas, and when n falls.
 
 use super::worlds::{World, atomic, spread, workload};
-use crate::placing::{Axis, Effort, FurtherHost, Mode, Replica, Rule, Workload};
+use crate::placing::{Axis, Effort, FurtherHost, Mode, Releasable, Rule, Workload};
 
 const ZONE: Axis = Axis::Domain(0);
 
@@ -59,7 +59,7 @@ fn found_p4_a_zone_is_not_full_with_one_replica_on_two_racks() {
 }
 
 fn released(world: &World, rules: &[Rule], n: u32, hosts: &[&[&str]]) -> Vec<usize> {
-    let replicas = hosts.iter().map(|hosts| Replica {
+    let replicas = hosts.iter().map(|hosts| Releasable {
         role: 0,
         hosts: hosts.iter().map(|name| world.host(name)).collect(),
         lost: false,
@@ -88,7 +88,7 @@ fn found_p4_many_replicas_on_several_hosts_are_not_exact() {
     let names: Vec<String> = (0..12).map(|host| format!("h{host}")).collect();
     let paths: Vec<String> = (0..12).map(|host| format!("z{}", host / 2)).collect();
     let world = World::of_paths(&names, &paths);
-    let replicas = (0..6).map(|at| Replica {
+    let replicas = (0..6).map(|at| Releasable {
         role: 0,
         hosts: vec![2 * at, 2 * at + 1],
         lost: false,

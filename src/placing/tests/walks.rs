@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::properties::{atomic_equals_the_oracle, judgement_equals_the_oracle, release_equals_the_oracle};
 use super::random_cases::{Case, any_case};
 use super::worlds::{BOTH, World, atomic, spread, workload};
-use crate::placing::{Effort, Mode, PlacedReplica, Replica, Workload};
+use crate::placing::{Effort, Mode, PlacedReplica, Releasable, Workload};
 use crate::tests::proptest_config;
 
 /// Of the property. A case has up to [`STEPS`] steps.
@@ -58,12 +58,12 @@ fn grow(case: &mut Case) -> Result<(), TestCaseError> {
 fn shrink(case: &mut Case, fewer: u32) -> Result<(), TestCaseError> {
     release_equals_the_oracle(case, &[fewer])?;
     let wanted = [(case.placed.len() as u32).saturating_sub(fewer)];
-    let replicas = case.placed.iter().map(|placed| Replica {
+    let replicas = case.placed.iter().map(|placed| Releasable {
         role: 0,
         hosts: vec![placed.host],
         lost: false,
     });
-    let replicas: Vec<Replica> = replicas.collect();
+    let replicas: Vec<Releasable> = replicas.collect();
     let fewer = Workload {
         wanted: &wanted,
         placed: &[],

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::worlds::{World, atomic, spread, workload};
 use crate::placing::{
-    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, FurtherHost, Level, Members, Mode, PlacedReplica, Removed,
-    Replica, Rule, Within, Workload,
+    Affinity, AffinityKind, Axis, Broken, DomainId, Effort, FurtherHost, Level, Members, Mode, PlacedReplica,
+    Releasable, Removed, Rule, Within, Workload,
 };
 
 fn within(level: Level, axis: Axis) -> Rule {
@@ -163,13 +163,13 @@ fn found_p14_replicas_with_rests_in_a_second_zone_fix_the_zone_of_their_first_ho
 fn found_p14_lost_replicas_do_not_choose_the_domain_that_stays() {
     let world = zones();
     let rules = [within(Level::Hard, ZONE), spread(Mode::OneEach, &[RACK])];
-    let replica = |(name, lost): (&str, bool)| Replica {
+    let replica = |(name, lost): (&str, bool)| Releasable {
         role: 0,
         hosts: vec![world.host(name)],
         lost,
     };
     let all = ["a1", "a2", "a3", "a4"].map(|name| (name, true));
-    let all: Vec<Replica> = all
+    let all: Vec<Releasable> = all
         .into_iter()
         .chain([("b1", false), ("b2", false)])
         .map(replica)
@@ -233,9 +233,9 @@ fn found_p14_replicas_outside_of_the_fullest_domain_are_a_violation_and_go_first
         assert_eq!((violation.rule, violation.axis), (Broken::Rule(0), ZONE));
         assert_eq!(world.cluster.dimensions[0].tree.path(violation.domain), "a");
         assert_eq!((violation.count, &violation.replicas), (2, &vec![2, 3]));
-        let replicas: Vec<Replica> = placed
+        let replicas: Vec<Releasable> = placed
             .iter()
-            .map(|replica| Replica {
+            .map(|replica| Releasable {
                 role: 0,
                 hosts: vec![replica.host],
                 lost: false,

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::placing::release::Released;
 use crate::placing::{
     Axis, Cluster, Dimension, DomainTree, Effort, Eligible, Hosts, Judgement, Level, Mode, Offer, Placed,
-    PlacedReplica, Replica, Rule, Spread, Workload, judge, needed_dimensions, place, release,
+    PlacedReplica, Releasable, Rule, Spread, Workload, judge, needed_dimensions, place, release,
 };
 
 /// A cluster and its hosts.
@@ -126,7 +126,7 @@ impl World {
         place((&self.cluster, &self.eligible_for(workload)), self, workload, effort)
     }
 
-    pub fn released(&self, workload: &Workload, replicas: &[Replica]) -> Released {
+    pub fn released(&self, workload: &Workload, replicas: &[Releasable]) -> Released {
         let eligible = self.eligible_for(workload);
         release(&self.cluster, &eligible, workload, replicas, &Interrupt::default())
     }

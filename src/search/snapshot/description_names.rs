@@ -9,7 +9,7 @@ pub(in crate::search) struct NameId(u32);
 
 /// The names and counts of all descriptions of a version.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Described {
+pub(super) struct DescriptionCounts {
     pub names: DescriptionNames,
     /// The number of providers with a description.
     pub providers: usize,

@@ -8,7 +8,7 @@ use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
 use super::derived_cache::DerivedCache;
-use super::description_names::Described;
+use super::description_names::DescriptionCounts;
 use super::ids::{AggregateId, ClassId, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
 use super::inventory::{Inventory, Units};
@@ -35,7 +35,7 @@ pub struct Snapshot {
     /// `MISC_SHARES_VIA_AGGREGATE`, and the providers with this trait.
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
-    pub(super) described: Described,
+    pub(super) described: DescriptionCounts,
     /// Data that readers derived from all providers, shared with versions that differ in usage alone.
     pub(super) derived: Arc<DerivedCache>,
     /// The number of earlier versions.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{ClaimRefusal, Reasons};
-use crate::model::claims::{ClaimedConsumer, PlaceRequest, Placed, RequestedConsumer, Wanted};
+use crate::model::claims::{ClaimedConsumer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted};
 use crate::wire::output::{Pairs, amounts, json};
 use crate::wire::reasons::{ReasonAnswer, reasons_and_counts};
 
@@ -72,7 +72,7 @@ struct PlacedShare<'a> {
 }
 
 /// Writes the answer to `request`.
-pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
+pub fn write(request: &PlaceRequest, placed: &PlacedCall) -> Vec<u8> {
     let granted = placed.consumers.iter().filter(|consumer| consumer.is_ok()).count();
     let consumers = request.consumers.iter().zip(&placed.consumers);
     json(&ClaimsAnswer {
@@ -91,7 +91,7 @@ pub fn write(request: &PlaceRequest, placed: &Placed) -> Vec<u8> {
 }
 
 /// The answer in the stored form, for a repetition of the call.
-pub fn write_text(request: &PlaceRequest, placed: &Placed) -> String {
+pub fn write_text(request: &PlaceRequest, placed: &PlacedCall) -> String {
     String::from_utf8_lossy(&write(request, placed)).into_owned()
 }
 

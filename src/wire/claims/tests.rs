@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::{Error, Reason, ReasonCode};
 use crate::model::allocations::ProviderShare;
-use crate::model::claims::{ClaimedConsumer, Placed};
+use crate::model::claims::{ClaimedConsumer, PlacedCall};
 
 const PROVIDER: &str = "11111111-1111-4111-8111-111111111111";
 const CONSUMER: &str = "22222222-2222-4222-8222-222222222222";
@@ -318,7 +318,7 @@ fn the_answer_says_what_each_consumer_got() {
             resources: vec![("VCPU".into(), 2)],
         }],
     };
-    let placed = |outcome| Placed {
+    let placed = |outcome| PlacedCall {
         consumers: vec![outcome],
         is_exact: true,
     };

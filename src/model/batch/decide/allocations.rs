@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::Rules;
 use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Release, Takeover};
-use crate::model::batch::call_usage::Amounts;
+use crate::model::batch::call_usage::CallAmounts;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
@@ -238,7 +238,7 @@ pub type InterimInventories = BTreeMap<ProviderId, BTreeMap<ClassId, Inventory>>
 pub struct AllocationChange<'a> {
     pub requests: Vec<AllocationRequest<'a>>,
     /// The amounts that the command's consumers release.
-    pub released: Amounts,
+    pub released: CallAmounts,
     /// The providers whose generations move.
     pub moved: BTreeSet<ProviderId>,
     /// Classes released by wiped consumers. Refusals name these classes too.
@@ -251,7 +251,7 @@ impl AllocationChange<'_> {
         consumers: &[ConsumerClaim],
         requests: Vec<AllocationRequest<'a>>,
     ) -> AllocationChange<'a> {
-        let (mut released, mut wiped) = (Amounts::new(), BTreeSet::new());
+        let (mut released, mut wiped) = (CallAmounts::new(), BTreeSet::new());
         let mut moved: BTreeSet<ProviderId> = requests.iter().map(|request| request.provider).collect();
         for claim in consumers {
             for (provider, class, used) in &state.consumer(&claim.consumer).allocations {
@@ -279,7 +279,7 @@ pub fn check_amounts(
     change: &AllocationChange<'_>,
 ) -> Result<()> {
     check_any_inventory(state, interim, change)?;
-    let mut requested = Amounts::new();
+    let mut requested = CallAmounts::new();
     for request in &change.requests {
         let key = (request.provider, request.class);
         let sum = requested.entry(key).or_insert(0);

@@ -115,13 +115,13 @@ pub fn claim_each(state: &mut State, rules: &Rules, consumers: &[ConsumerChoice]
         state.waits_for_held &= !reasons.any(Reasons::concern_consumer);
         return Err(Error::ClaimRefused(Arc::new(refusal(taken))));
     }
-    let outcome = |(consumer, taken): (&ConsumerChoice, std::result::Result<Taken, Reasons>)| {
+    let outcome = |(consumer, taken): (&ConsumerChoice, std::result::Result<TakenCandidate, Reasons>)| {
         taken.map(|taken| claimed(state, consumer, taken))
     };
     Ok(taken.into_iter().map(outcome).collect())
 }
 
-fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -> ClaimRefusal {
+fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<TakenCandidate, Reasons>)>) -> ClaimRefusal {
     let consumers = taken.into_iter().map(|(consumer, taken)| RefusedConsumer {
         consumer: consumer.claim.consumer.clone(),
         reasons: taken.err().unwrap_or_default(),
@@ -132,7 +132,7 @@ fn refusal(taken: Vec<(&ConsumerChoice, std::result::Result<Taken, Reasons>)>) -
 }
 
 /// The candidate that a consumer got.
-struct Taken {
+struct TakenCandidate {
     /// The position in the consumer's list.
     index: usize,
     over_normal: Vec<String>,
@@ -143,7 +143,11 @@ struct Taken {
 ///
 /// # Errors
 /// Why each candidate does not fit. A stale generation of the consumer is a reason without candidates, too.
-fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> std::result::Result<Taken, Reasons> {
+fn take_first(
+    state: &mut State,
+    rules: &Rules,
+    consumer: &ConsumerChoice,
+) -> std::result::Result<TakenCandidate, Reasons> {
     if let Err(stale) = allocations::check_consumer(state, &consumer.claim) {
         return Err(Reason::new(ReasonCode::ConcurrentUpdate, stale.to_string()).into());
     }
@@ -167,7 +171,7 @@ fn take_first(state: &mut State, rules: &Rules, consumer: &ConsumerChoice) -> st
                 let over = over_normal(state, &checked);
                 let Some(first) = over.first() else {
                     allocations::grant(state, rules, &claim, checked);
-                    return Ok(Taken {
+                    return Ok(TakenCandidate {
                         index,
                         over_normal: Vec::new(),
                     });
@@ -214,14 +218,14 @@ fn take_over_normal(
     consumer: &ConsumerChoice,
     index: usize,
     over: Vec<OverNormal>,
-) -> Option<Taken> {
+) -> Option<TakenCandidate> {
     let claim = claim_of(consumer, &consumer.candidates.list[index]);
     let checked = allocations::check(state, rules, &claim).ok()?;
     allocations::grant(state, rules, &claim, checked);
     let mut over_normal: Vec<String> = over.into_iter().filter_map(|over| over.reason.resource_class).collect();
     over_normal.sort_unstable();
     over_normal.dedup();
-    Some(Taken { index, over_normal })
+    Some(TakenCandidate { index, over_normal })
 }
 
 /// The code of a refusal, with the provider and the class in question.
@@ -290,7 +294,7 @@ fn free(state: &mut State, consumer: &ConsumerChoice, provider: &str, class: &st
 }
 
 /// The place of a consumer, with the generations after the whole call.
-fn claimed(state: &mut State, consumer: &ConsumerChoice, taken: Taken) -> ClaimedConsumer {
+fn claimed(state: &mut State, consumer: &ConsumerChoice, taken: TakenCandidate) -> ClaimedConsumer {
     let candidate = &consumer.candidates.list[taken.index];
     let generation = state.consumer(&consumer.claim.consumer).now.as_ref();
     ClaimedConsumer {

@@ -18,7 +18,7 @@ use super::Rules;
 use super::allocations::{self, AllocationChange, AllocationRequest, InterimInventories};
 use super::inventories::{check_ratio, warn_over_capacity};
 use crate::error::{Error, Result};
-use crate::model::batch::call_usage::Amounts;
+use crate::model::batch::call_usage::CallAmounts;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
@@ -134,7 +134,7 @@ fn check_in_use(
     targets: &[TargetInventories<'_>],
     change: &AllocationChange<'_>,
 ) -> Result<()> {
-    let mut requested = Amounts::new();
+    let mut requested = CallAmounts::new();
     for request in &change.requests {
         *requested.entry((request.provider, request.class)).or_insert(0) += request.amount;
     }
@@ -148,7 +148,7 @@ fn check_in_use(
         for class in removed {
             let key = (target.id, class);
             let current = state.provider(target.id).and_then(|row| row.used.get(&class)).copied();
-            let amount = |amounts: &Amounts| amounts.get(&key).copied().unwrap_or(0);
+            let amount = |amounts: &CallAmounts| amounts.get(&key).copied().unwrap_or(0);
             if current.unwrap_or(0) - amount(&change.released) + amount(&requested) != 0 {
                 classes_in_use.push(state.class_name(class));
             }

@@ -82,7 +82,7 @@ fn asking(consumers: std::ops::Range<u32>, vcpu: i64, disk: i64, purpose: Purpos
 }
 
 /// Of each consumer the classes beyond their normal limits.
-fn over(placed: &Placed) -> Vec<Vec<String>> {
+fn over(placed: &PlacedCall) -> Vec<Vec<String>> {
     let granted = placed.consumers.iter().flatten();
     granted.map(|it| it.over_normal.clone()).collect()
 }

@@ -22,7 +22,7 @@ pub type Places = Vec<Vec<(u32, Offered)>>;
 pub type RefusalWithSwap = (Refusal, Option<Swap>);
 
 /// A new replica's place.
-struct Place {
+struct NewPlace {
     host: u32,
     role: usize,
     offered: Offered,
@@ -122,7 +122,7 @@ fn attempt(planning: &Planning<'_>, eligible: &Eligible, asked: Asked<'_>, mut u
         let count = choice.places.len();
         let taken = take(planning, choice.places, &mut usages)?;
         let is_last = taken.len() == count;
-        for Place { host, role, offered } in taken {
+        for NewPlace { host, role, offered } in taken {
             placed.push(PlacedReplica { role, host });
             places[role].push((host, offered));
         }
@@ -143,7 +143,7 @@ fn attempt(planning: &Planning<'_>, eligible: &Eligible, asked: Asked<'_>, mut u
 
 /// Places on hosts by the offer of each host alone, and why replicas have no place.
 struct HostChoice {
-    places: Vec<Place>,
+    places: Vec<NewPlace>,
     refusal: Option<RefusalWithSwap>,
     is_exact: bool,
 }
@@ -184,7 +184,7 @@ fn choose(
 }
 
 /// Takes places one after the other. Returns the first place, and all places for which the host still has room.
-fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Result<Vec<Place>> {
+fn take(planning: &Planning<'_>, chosen: Vec<NewPlace>, usages: &mut Usages) -> Result<Vec<NewPlace>> {
     if !usages.hard.snapshot().has_sharing() {
         let placements = chosen.iter().map(|place| &place.offered.candidate.placements);
         placements.for_each(|placements| _ = usages.hard.add(placements));
@@ -192,7 +192,7 @@ fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Res
     }
     let mut taken = Vec::with_capacity(chosen.len());
     for place in chosen {
-        let Place { host, role, offered } = place;
+        let NewPlace { host, role, offered } = place;
         let is_over = offered.offer.over > 0;
         let usage = if is_over { &usages.hard } else { &usages.normal };
         let offered = if usage.has_room(&offered.candidate.placements) {
@@ -207,7 +207,7 @@ fn take(planning: &Planning<'_>, chosen: Vec<Place>, usages: &mut Usages) -> Res
         };
         if let Some(offered) = offered {
             usages.add(&offered.candidate.placements);
-            taken.push(Place { host, role, offered });
+            taken.push(NewPlace { host, role, offered });
         }
     }
     Ok(taken)
@@ -224,7 +224,7 @@ pub fn missing(planning: &Planning<'_>, wanted: &[u32], placed: &[PlacedReplica]
 ///
 /// # Errors
 /// [`Error::Internal`] if the search for a candidate does not find the place whose cost was known.
-fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
+fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<NewPlace>> {
     let mut on_host: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for &PlacedReplica { role, host } in &placed.replicas {
         on_host.entry(host).or_default().push(role);
@@ -237,7 +237,7 @@ fn places(offers: &HostOffers<'_>, placed: &Placed) -> Result<Vec<Place>> {
             });
         };
         let offered = offered.into_iter();
-        places.extend(offered.map(|(role, offered)| Place { host, role, offered }));
+        places.extend(offered.map(|(role, offered)| NewPlace { host, role, offered }));
     }
     Ok(places)
 }

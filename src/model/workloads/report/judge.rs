@@ -9,7 +9,7 @@ use crate::error::{Reasons, Result};
 use crate::model::workloads::eligible_hosts::{EligibleHosts, known_dimensions};
 use crate::model::workloads::spec::{DEFAULT_DIMENSIONS, Spec};
 use crate::model::workloads::time::{STEPS_A_REPLICA, whole};
-use crate::model::workloads::unfit::Hosts;
+use crate::model::workloads::unfit::WorkloadHosts;
 use crate::model::workloads::{Neighbourhood, StoredWorkload, WorkloadRow, affinity};
 use crate::placing::{self, Axis, Broken, FurtherHost, PlacedReplica, Workload};
 use crate::search::{Interrupt, SearchSettings, Snapshot};
@@ -57,7 +57,7 @@ pub fn judge(
     let hosts = stored.replicas.iter().map(|it| affinity::hosts_of(snapshot, &list, it));
     let hosts: Vec<Vec<u32>> = hosts.collect();
     let source = ReportSource {
-        hosts: Hosts {
+        hosts: WorkloadHosts {
             snapshot,
             list: &list,
             eligible: &eligible,

@@ -7,7 +7,7 @@ use super::{ShownHost, Violation};
 use crate::error::{Reason, ReasonCode};
 use crate::model::overuse::UsageLimits;
 use crate::model::workloads::spec::{HOST, Spec, SpecRule};
-use crate::model::workloads::unfit::{Hosts, Unfit};
+use crate::model::workloads::unfit::{Unfit, WorkloadHosts};
 use crate::model::workloads::{Replica, StoredWorkload};
 use crate::placing::{self, AffinityKind, Axis, Broken, Level, PlacedReplica, Rule};
 use crate::search::{ClassId, ProviderState, Slot};
@@ -20,7 +20,7 @@ pub const NAMED_REPLICAS: usize = 15;
 
 /// The data of a report.
 pub struct ReportSource<'a> {
-    pub hosts: Hosts<'a>,
+    pub hosts: WorkloadHosts<'a>,
     pub rules: &'a [Rule],
     pub spec: &'a Spec,
     /// The workloads that the rules name.
@@ -67,7 +67,7 @@ impl ReportSource<'_> {
     /// Replicas with allocations of a provider that is not up, on hosts that are eligible all the same: a second
     /// provider may serve the host. One violation for each provider. `judged` has the indices and roles of replicas.
     pub fn not_up(&self, judged: impl Iterator<Item = (usize, usize)>) -> Vec<Violation> {
-        let Hosts {
+        let WorkloadHosts {
             snapshot,
             list,
             eligible,
@@ -183,7 +183,7 @@ impl ReportSource<'_> {
         (Level::Hard, reason)
     }
 
-    pub fn broken_rule(&self, found: &placing::Violation, ids: &[String]) -> (Level, Reason) {
+    pub fn broken_rule(&self, found: &placing::BrokenRule, ids: &[String]) -> (Level, Reason) {
         let (level, code, rule) = match found.rule {
             Broken::Rule(rule) => {
                 let code = match &self.rules[rule] {

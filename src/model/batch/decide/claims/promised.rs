@@ -1,6 +1,6 @@
 //! The usage around a call for several consumers: before the call, and the amounts that later consumers release.
 
-use crate::model::batch::call_usage::Amounts;
+use crate::model::batch::call_usage::CallAmounts;
 use crate::model::batch::state::State;
 use crate::model::claims::ConsumerChoice;
 use crate::mutants::{self, Mutant};
@@ -38,8 +38,8 @@ pub fn redeem(state: &mut State, consumer: &ConsumerChoice) {
 
 /// The amounts that a consumer releases beyond the amounts that it takes. Empty unless the consumer has one candidate,
 /// and the whole call is refused without it.
-fn released(state: &mut State, consumer: &ConsumerChoice) -> Amounts {
-    let mut amounts = Amounts::new();
+fn released(state: &mut State, consumer: &ConsumerChoice) -> CallAmounts {
+    let mut amounts = CallAmounts::new();
     let mut candidates = consumer.candidates.in_order();
     let (Some((_, only)), None) = (candidates.next(), candidates.next()) else {
         return amounts;
