@@ -13,8 +13,26 @@ class Workload:
 
 
 def _placed(state, workload):
-    """How many replicas have a place. Each of them breaks the condition of its role."""
+    """How many replicas have a place."""
     return int(workload.adopted in state.consumers)
+
+
+def _held(state, workload):
+    """The providers, without the pool, of which the adopted consumer has classes."""
+    consumer = state.consumers.get(workload.adopted)
+    held = consumer.holds.items() if consumer else ()
+    return [(state.providers[uuid], classes) for uuid, classes in held if uuid in state.providers]
+
+
+def _misplaced(state, workload):
+    """How many hosts the adopted consumer has where its role may not be. On the pool alone it breaks one condition."""
+    hosts = {provider.root.uuid for provider, _ in _held(state, workload)}
+    return max(1, len(hosts)) if _placed(state, workload) else 0
+
+
+def _overused(state, workload):
+    """How many classes, which are used above the capacity of their provider, the adopted consumer has some of."""
+    return sum(state.room(provider, name) < 0 for provider, classes in _held(state, workload) for name in classes)
 
 
 def _replicas(state, identity, count, adopted, method="PUT"):
@@ -75,10 +93,15 @@ def workload_shown(state, ask, thing):
 
 @reads.kind("GET /v1/violations", "workload")
 def violations_listed(state, ask, thing):
-    """A consumer that a workload adopted stands where the workload's role may not be."""
+    """A consumer that a workload adopted stands where the workload's role may not be, on each of its hosts. It may
+    share the use of a provider above the capacity.
+    """
     shown = ask(f"/v1/violations?workload={thing[1]}")["violations"]
     known = state.nouns["workloads"].get(thing[1])
-    ask.expect(_placed(state, known) if known else 0, len(shown), "the violations")
+    overused = [it for it in shown if it["code"] == "placet.no_room"]
+    ask.expect(_misplaced(state, known) if known else 0, len(shown) - len(overused), "the violations")
+    hard = [it for it in overused if it["level"] == "hard"]
+    ask.expect(_overused(state, known) if known else 0, len(hard), "the classes above their capacity")
 
 
 @reads.kind("GET /v1/workloads", "workload")
