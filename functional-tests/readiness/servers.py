@@ -163,7 +163,8 @@ def stale_reads_end(binary, engine):
 def a_server_without_a_free_connection(binary, engine):
     """The connections of the follower and of the writer are enough for searches and writes."""
     database = engine.create()
-    with service(binary, database) as placet, contextlib.ExitStack() as others:
+    # A census would use the connection of the follower, too.
+    with service(binary, database, census_interval="0") as placet, contextlib.ExitStack() as others:
         rest, holder = Rest(placet.port), others.enter_context(contextlib.closing(database.connect()))
         taken = set()
         searches(rest)
