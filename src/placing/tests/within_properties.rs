@@ -40,6 +40,12 @@ fn count_in(domain: &BTreeSet<u32>, replicas: &[PlacedReplica]) -> usize {
     replicas.iter().filter(|replica| domain.contains(&replica.host)).count()
 }
 
+/// The most placed replicas in one of the domains.
+fn most_placed(case: &Case, domains: &[BTreeSet<u32>]) -> usize {
+    let counts = domains.iter().map(|domain| count_in(domain, &case.placed));
+    counts.max().unwrap_or(0)
+}
+
 /// The case with only the hosts of a domain eligible.
 fn only_in(case: &Case, domain: &BTreeSet<u32>) -> Case {
     let mut case = case.clone();
@@ -71,11 +77,7 @@ fn placements(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedRep
 /// The placements of all domains that the rule admits, each with its key.
 fn placements_in_domains(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedReplica>)> {
     let all = domains(&case.world, rule.axis);
-    let most = all
-        .iter()
-        .map(|domain| count_in(domain, &case.placed))
-        .max()
-        .unwrap_or(0);
+    let most = most_placed(case, &all);
     let is_hard = rule.level == Level::Hard;
     let mut found = Vec::new();
     for domain in all
@@ -144,11 +146,7 @@ fn judgement_equals_the_oracle(case: &Case, rule: Within) -> Result<(), TestCase
     let workload = case.workload();
     let judged = case.world.judge(&workload);
     let all = domains(&case.world, rule.axis);
-    let most = all
-        .iter()
-        .map(|domain| count_in(domain, &case.placed))
-        .max()
-        .unwrap_or(0);
+    let most = most_placed(case, &all);
     let is_broken = |at: usize| judged.violations.iter().any(|it| it.rule == Broken::Rule(at));
     let last = case.rules.len() - 1;
     let is_apart = case.placed.len() > 1 && most < case.placed.len();

@@ -1,6 +1,6 @@
 //! Pools that are not up, and replicas on a pool alone.
 
-use super::pools::{place_in_pools, pools, with_disks};
+use super::pools::{place_in_pools, pools, with_disk, with_disks};
 use super::violations::report;
 use super::*;
 
@@ -48,12 +48,6 @@ async fn found_p7_a_second_pool_does_not_hide_the_state_of_the_pool_of_a_replica
 #[actix_web::test]
 async fn found_p7_a_pool_without_room_is_named_by_a_swap_that_fails() {
     let mut f = pools([(21, 3, &[1, 2]), (22, 1, &[])]).await;
-    let with_disk = |name: &str, disk: i64| {
-        let mut role = role(name, 1, 1);
-        let resources = &mut role.query.request.groups[0].resources;
-        resources.push(("DISK_GB".to_owned(), disk));
-        role
-    };
     let asked = |primary: i64| Spec {
         roles: vec![with_disk("primary", primary), with_disk("secondary", 1)],
         ..spec(0, Some(Vec::new()))

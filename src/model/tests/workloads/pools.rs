@@ -45,6 +45,14 @@ pub(super) async fn pools(pools: [(u32, i32, &[u32]); 2]) -> Fixture {
     f
 }
 
+/// A role of one replica with a core and disk space.
+pub(super) fn with_disk(name: &str, disk: i64) -> Role {
+    let mut role = role(name, 1, 1);
+    let resources = &mut role.query.request.groups[0].resources;
+    resources.push(("DISK_GB".to_owned(), disk));
+    role
+}
+
 /// Replicas with a core and a disk, by preference where least is left.
 pub(super) fn with_disks(count: u32) -> Put {
     let mut role = role("replica", count, 1);
@@ -137,12 +145,6 @@ async fn replicas_for_which_no_pool_has_room_are_pending_or_refused() {
 #[actix_web::test]
 async fn replicas_that_share_a_full_pool_exchange_their_roles() {
     let mut f = pools([(21, 3, &[1, 2]), (22, 1, &[])]).await;
-    let with_disk = |name: &str, disk: i64| {
-        let mut role = role(name, 1, 1);
-        let resources = &mut role.query.request.groups[0].resources;
-        resources.push(("DISK_GB".to_owned(), disk));
-        role
-    };
     let roles = vec![with_disk("primary", 2), with_disk("secondary", 1)];
     let asked = Spec {
         roles,
