@@ -37,6 +37,10 @@ use client::Request;
 /// The most processor time of one turn.
 const MAX_TURN: Duration = Duration::from_millis(20);
 
+/// How often the cases of a route are sent, at most. A turn is longer while other tests fill the processor's caches,
+/// so a route fails only if each time has a long turn.
+const TRIES: usize = 3;
+
 /// The longest body. With the default of `max_body_size` the test takes a minute.
 fn body_bytes() -> usize {
     by_size(8 << 20, 32 << 20)
@@ -96,6 +100,19 @@ async fn send(
     longest
 }
 
+/// Sends the requests. Returns the names of those with a long turn, and the longest turn of each.
+async fn long_turns(
+    worker: &impl Service<(TcpStream, Protocol, Option<SocketAddr>), Response = (), Error = impl Debug>,
+    requests: Vec<Request>,
+) -> Vec<(String, Duration)> {
+    let mut turns = Vec::new();
+    for request in requests {
+        turns.push((request.name.clone(), send(worker, request).await));
+    }
+    turns.retain(|(_, longest)| *longest > MAX_TURN);
+    turns
+}
+
 /// A short body, which the worker reads itself, and the longest body. 0 for a route without a body.
 fn body_lengths(route: &Route) -> Vec<usize> {
     match route.media {
@@ -128,21 +145,23 @@ async fn hostile_8_no_route_occupies_its_worker_for_long() {
     }
     let (mut cases, mut turns, mut sampled) = (Cases::new(), Vec::new(), Vec::new());
     for route in ROUTES {
-        let made_of_route = made(move || {
-            let requests = requests(route, &mut cases);
-            (cases, requests)
-        });
-        cases = made_of_route.0;
-        if made_of_route.1.is_empty() {
-            sampled.push(route);
+        let mut of_route = Vec::new();
+        for _ in 0..TRIES {
+            let made_of_route;
+            (cases, made_of_route) = made(move || {
+                let requests = requests(route, &mut cases);
+                (cases, requests)
+            });
+            if made_of_route.is_empty() {
+                sampled.push(route);
+            }
+            of_route = long_turns(&worker, made_of_route).await;
+            if of_route.is_empty() {
+                break;
+            }
         }
-        for request in made_of_route.1 {
-            turns.push((request.name.clone(), send(&worker, request).await));
-        }
+        turns.extend(of_route);
     }
-    for request in made(move || samples::requests(&sampled)) {
-        turns.push((request.name.clone(), send(&worker, request).await));
-    }
-    turns.retain(|(_, longest)| *longest > MAX_TURN);
+    turns.extend(long_turns(&worker, made(move || samples::requests(&sampled))).await);
     assert!(turns.is_empty(), "{turns:#?}");
 }
