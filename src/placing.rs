@@ -28,7 +28,8 @@
 //!
 //! - `cells`: items, slots and cells.
 //! - `search`: branch and bound over the rules that the relaxed problem leaves out. `search/relaxed`: the relaxed
-//!   problem in two dimensions, solved as a minimum-cost flow. `search/growth`: room for one replica more.
+//!   problem in two dimensions, solved as a minimum-cost flow. `search/graph`: the nodes and arcs of the flow.
+//!   `search/growth`: room for one replica more.
 //!   `search/roles`, `search/role_prices`: assign roles to the chosen slots, with prices by Lagrangian relaxation.
 //!   `search/division`: divides a part of the search.
 //! - `place/prune`, `place/ceiling`: leave out cells that no best placement needs, and totals that no placement

@@ -8,6 +8,7 @@ pub mod bounds;
 mod division;
 pub mod evaluate;
 pub mod flow;
+pub mod graph;
 pub mod growth;
 pub mod relaxed;
 pub mod role_prices;

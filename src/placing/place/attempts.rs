@@ -96,7 +96,7 @@ impl<H: Hosts> Placing<'_, H> {
         let all: u32 = self.missing.iter().sum();
         let bounds = self.compared.hosts.bounds(self.compared.placed + new);
         let cost_before = self.compared.hosts.cost_before(&bounds);
-        let items = HostItems { placing: self, bounds };
+        let items = HostItems::new(self, bounds);
         let wanted = WantedReplicas {
             missing: self.missing,
             new,
@@ -150,10 +150,7 @@ impl<H: Hosts> Placing<'_, H> {
         };
         let more = self.missing.iter().sum::<u32>() + 1;
         let one_more: Vec<u32> = self.missing.iter().map(|&missing| missing + missing.min(1)).collect();
-        let items = HostItems {
-            placing: self,
-            bounds: next.hosts.bounds(next.placed + more),
-        };
+        let items = HostItems::new(self, next.hosts.bounds(next.placed + more));
         let takes_one = bounds.hard.most <= 1 && items.bounds.hard.most <= 1;
         let has_several_roles = self.missing.iter().filter(|missing| **missing > 0).count() > 1;
         let mut free = if has_several_roles && (!takes_one || next.hosts.has_rule()) {

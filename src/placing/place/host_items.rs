@@ -40,8 +40,20 @@ impl<H> Placing<'_, H> {
 
 /// The hosts of a request, with the bounds of hosts for one number of replicas.
 pub struct HostItems<'a, H> {
-    pub placing: &'a Placing<'a, H>,
+    placing: &'a Placing<'a, H>,
     pub bounds: CountBounds,
+    /// The cost that the rules on hosts add for the first replica on a host. Most hosts have no replica.
+    first_unit: Cost,
+}
+
+impl<'a, H> HostItems<'a, H> {
+    pub fn new(placing: &'a Placing<'a, H>, bounds: CountBounds) -> HostItems<'a, H> {
+        HostItems {
+            placing,
+            bounds,
+            first_unit: bounds.unit(0, &placing.compared.hosts.demands),
+        }
+    }
 }
 
 impl<H: Hosts> Items for HostItems<'_, H> {
@@ -75,8 +87,10 @@ impl<H: Hosts> Items for HostItems<'_, H> {
     }
 
     fn unit(&self, host: u32, number: u32) -> Cost {
-        let count = self.placing.placed[host as usize] + number;
-        self.bounds.unit(count, &self.placing.compared.hosts.demands)
+        match self.placing.placed[host as usize] + number {
+            0 => self.first_unit,
+            count => self.bounds.unit(count, &self.placing.compared.hosts.demands),
+        }
     }
 
     fn fits(&self, host: u32, counts: &[u32]) -> bool {

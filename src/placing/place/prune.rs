@@ -8,7 +8,6 @@
 use crate::placing::cells::places::CellPlaces;
 use crate::placing::cells::slot_costs::SlotCosts;
 use crate::placing::compared::{Compared, ComparedDimension};
-use crate::placing::cost::Cost;
 use crate::placing::search::bounds::{Bounds, bounds};
 
 /// The cells that `new` or fewer replicas of one role need, each with the number of slots. `spare` further replicas
@@ -39,13 +38,17 @@ pub fn prune(places: &CellPlaces, compared: &Compared, (new, spare): (u32, u32),
         bounds,
         is_prunable: prunable(dimension, &direct),
         used: Vec::new(),
+        candidates: Vec::new(),
         best: vec![NO_CELL; dimension.tree.len()],
         is_dropped: vec![false; dimension.tree.len()],
     };
     let has_places = |group: &&[u32]| group.iter().any(|cell| places.counts[*cell as usize] > 0);
     let groups = places.index.groups(at).filter(has_places);
-    let groups = groups.take_while(|group| !costs.budget.count_list(group.len() as u64));
-    groups.flat_map(|group| pruning.kept(group)).collect()
+    let mut kept = Vec::new();
+    for group in groups.take_while(|group| !costs.budget.count_list(group.len() as u64)) {
+        pruning.keep(group, &mut kept);
+    }
+    kept
 }
 
 /// Whether below each domain no replica is placed, and no domain has free places of its own beside children.
@@ -74,57 +77,71 @@ struct Pruning<'a> {
     spare: u32,
     bounds: Bounds,
     is_prunable: Vec<bool>,
-    /// The domains of the group's cells, with their ancestors: most groups use a few of all domains.
+    /// The domains of the group's cells, with their ancestors: most groups use a few of all domains. Each domain is
+    /// after its parent.
     used: Vec<u32>,
+    /// The used children of a domain, with the cell of the cheapest place in each.
+    candidates: Vec<(u32, u32)>,
     /// The cell with the cheapest place in each used domain and below.
     best: Vec<u32>,
     is_dropped: Vec<bool>,
 }
 
 impl Pruning<'_> {
-    /// The cells of a group that are kept, with the number of slots of each.
-    fn kept(&mut self, group: &[u32]) -> Vec<(u32, u32)> {
-        let tree = &self.dimension.tree;
+    /// Adds the cells of a group that are kept, with the number of slots of each.
+    fn keep(&mut self, group: &[u32], kept: &mut Vec<(u32, u32)>) {
         for domain in self.used.drain(..) {
             self.best[domain as usize] = NO_CELL;
             self.is_dropped[domain as usize] = false;
         }
         for &cell in group.iter().filter(|cell| self.places.counts[**cell as usize] > 0) {
-            let mut domain = self.places.index.leaf(cell, self.at);
-            self.improve(domain, cell);
-            while domain > 0 && self.best[tree.parent(domain) as usize] == NO_CELL {
-                domain = tree.parent(domain);
-                self.improve(domain, cell);
-            }
+            self.use_cell(cell);
         }
         if self.costs.budget.count_list(self.used.len() as u64) {
-            return Vec::new();
+            return;
         }
-        // A domain has a greater number than its parent.
-        self.costs.budget.sort(&mut self.used);
         for at in (1..self.used.len()).rev() {
             let domain = self.used[at];
-            self.improve(tree.parent(domain), self.best[domain as usize]);
+            self.improve(self.dimension.tree.parent(domain), self.best[domain as usize]);
         }
-        for at in 0..self.used.len() {
-            self.drop_children(self.used[at]);
+        self.drop_children(0);
+        for at in 1..self.used.len() {
+            let domain = self.used[at];
+            let parent = self.dimension.tree.parent(domain);
+            self.is_dropped[domain as usize] |= self.is_dropped[parent as usize];
+            if !self.is_dropped[domain as usize] {
+                self.drop_children(domain);
+            }
         }
-        let kept = group.iter().filter_map(|&cell| {
+        for &cell in group {
             let leaf = self.places.index.leaf(cell, self.at);
-            let places = self.places.takeable(cell, self.costs).min(self.most_new(leaf).max(1));
-            (places > 0 && !self.is_dropped[leaf as usize]).then_some((cell, places))
-        });
-        kept.collect()
+            let places = self.places.takeable(cell, self.costs);
+            if places > 0 && !self.is_dropped[leaf as usize] {
+                kept.push((cell, places.min(self.most_new(leaf).max(1))));
+            }
+        }
     }
 
-    /// Makes a cell the best of a domain if the cell is cheaper than the best so far.
+    /// Uses the domains around a cell. Ancestors that no cell has used are added from the top.
+    fn use_cell(&mut self, cell: u32) {
+        let leaf = self.places.index.leaf(cell, self.at);
+        if self.best[leaf as usize] != NO_CELL {
+            return self.improve(leaf, cell);
+        }
+        let (mut domain, begin) = (leaf, self.used.len());
+        while self.best[domain as usize] == NO_CELL {
+            self.best[domain as usize] = cell;
+            self.used.push(domain);
+            domain = self.dimension.tree.parent(domain);
+        }
+        self.used[begin..].reverse();
+    }
+
+    /// Makes a cell the best of a used domain if the cell is cheaper than the best so far.
     fn improve(&mut self, domain: u32, cell: u32) {
         let best = &mut self.best[domain as usize];
         let cost = |cell: u32| &self.places.cheapest[cell as usize];
-        if *best == NO_CELL {
-            *best = cell;
-            self.used.push(domain);
-        } else if cost(cell) < cost(*best) {
+        if cost(cell) < cost(*best) {
             *best = cell;
         }
     }
@@ -134,25 +151,27 @@ impl Pruning<'_> {
         self.bounds.domains[domain as usize].more(self.dimension.placed[domain as usize])
     }
 
-    /// Drops the children of a used domain that no best placement needs, with all their descendants.
+    /// Drops the children of a used domain that no best placement needs.
     fn drop_children(&mut self, domain: u32) {
         let children = self.dimension.tree.children(domain);
         let most = self.most_new(domain).saturating_add(self.spare) as usize;
         let is_pruned = self.is_prunable[domain as usize] && children.len() > most;
-        if !is_pruned && !self.is_dropped[domain as usize] || self.costs.budget.count_list(children.len() as u64) {
+        if !is_pruned || self.costs.budget.count_list(children.len() as u64) {
             return;
         }
         let used = children.iter().filter_map(|&child| {
             let cell = self.best[child as usize];
-            (cell != NO_CELL).then(|| (self.places.cheapest[cell as usize], child))
+            (cell != NO_CELL).then_some((cell, child))
         });
-        let mut used: Vec<(Cost, u32)> = used.collect();
-        let kept = if self.is_dropped[domain as usize] { 0 } else { most };
-        if used.len() > kept {
-            used.select_nth_unstable(kept);
-            used[kept..]
-                .iter()
-                .for_each(|(_, child)| self.is_dropped[*child as usize] = true);
+        self.candidates.clear();
+        self.candidates.extend(used);
+        if self.candidates.len() > most {
+            let cost = |&(cell, child): &(u32, u32)| (&self.places.cheapest[cell as usize], child);
+            self.candidates
+                .select_nth_unstable_by(most, |one, other| cost(one).cmp(&cost(other)));
+            for (_, child) in &self.candidates[most..] {
+                self.is_dropped[*child as usize] = true;
+            }
         }
     }
 }

@@ -94,14 +94,12 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let total = placing.compared.placed + missing;
     let mut limited: Vec<Limited> = Limited::all(placing.compared, rules, missing);
     let bounds = placing.compared.hosts.bounds(total);
-    let mut removed: BTreeMap<Removed, u32> = BTreeMap::new();
-    let mut named: BTreeMap<Removed, Vec<u32>> = BTreeMap::new();
+    let mut removed: BTreeMap<Removed, RemovedHosts> = BTreeMap::new();
     let (mut left, mut room) = (0, 0);
-    let levels = limited
-        .iter()
-        .map(|limited| limited.compared.tree.levels())
-        .sum::<u64>();
-    let conditions = placing.missing.len() as u64 + levels;
+    for limited in &limited {
+        placing.budget.count_list(limited.around.len() as u64);
+    }
+    let conditions = (placing.missing.len() + limited.len()) as u64;
     for host in 0..placing.cluster.hosts {
         if placing.budget.count(conditions) {
             break;
@@ -119,13 +117,7 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
             Err(by) => Some(by),
         };
         match by {
-            Some(by) => {
-                *removed.entry(by).or_default() += 1;
-                let named = named.entry(by).or_default();
-                if named.len() < NAMED_HOSTS {
-                    named.push(host);
-                }
-            }
+            Some(by) => removed.entry(by).or_default().add(host),
             None => left += 1,
         }
     }
@@ -140,16 +132,30 @@ pub fn refusal<H: Hosts>(placing: &Placing<H>, rules: &[AxisRule]) -> Refusal {
     let admitted = limited.iter().map(Limited::admits).min().unwrap_or(u32::MAX);
     Refusal {
         hosts: placing.cluster.hosts,
-        removed: removed.into_iter().collect(),
-        named: named.into_iter().collect(),
+        removed: removed.iter().map(|(by, hosts)| (*by, hosts.number)).collect(),
+        named: removed.into_iter().map(|(by, hosts)| (by, hosts.first)).collect(),
         left,
         admitted: admitted.min(room).min(missing),
-        limits: limited
-            .into_iter()
-            .flat_map(|limited| limited.domains.into_values())
-            .collect(),
+        limits: limited.into_iter().flat_map(|limited| limited.domains).collect(),
         within: None,
         missing,
+    }
+}
+
+/// The hosts that a condition removes.
+#[derive(Default)]
+struct RemovedHosts {
+    number: u32,
+    /// The first hosts, [`NAMED_HOSTS`] at most.
+    first: Vec<u32>,
+}
+
+impl RemovedHosts {
+    fn add(&mut self, host: u32) {
+        self.number += 1;
+        if self.first.len() < NAMED_HOSTS {
+            self.first.push(host);
+        }
     }
 }
 
@@ -208,7 +214,9 @@ fn limit(rule: &AxisRule, compared: &ComparedDimension, missing: u32) -> Option<
 struct Limited<'a> {
     rule: usize,
     compared: &'a ComparedDimension,
-    domains: BTreeMap<u32, DomainLimit>,
+    domains: Vec<DomainLimit>,
+    /// By domain of the dimension, the index of the limited domain around it.
+    around: Vec<Option<u32>>,
     /// The room of hosts in none of these domains.
     outside: u32,
 }
@@ -234,44 +242,44 @@ impl<'a> Limited<'a> {
     }
 
     fn new(rule: usize, compared: &'a ComparedDimension, domains: &[u32], limit: u32) -> Limited<'a> {
-        let domains = domains.iter().map(|&domain| {
-            let limit = DomainLimit {
-                rule,
-                dimension: compared.dimension,
-                domain: DomainId(domain),
-                limit,
-                taken: compared.placed[domain as usize],
-                room: 0,
-            };
-            (domain, limit)
+        let mut around: Vec<Option<u32>> = vec![None; compared.tree.len()];
+        for (at, &domain) in (0..).zip(domains) {
+            around[domain as usize] = Some(at);
+        }
+        for domain in 1..around.len() {
+            let outer = compared.tree.parent(domain as u32) as usize;
+            around[domain] = around[domain].or(around[outer]);
+        }
+        let domains = domains.iter().map(|&domain| DomainLimit {
+            rule,
+            dimension: compared.dimension,
+            domain: DomainId(domain),
+            limit,
+            taken: compared.placed[domain as usize],
+            room: 0,
         });
         Limited {
             rule,
             compared,
             domains: domains.collect(),
+            around,
             outside: 0,
         }
     }
 
     /// Adds the room of a host; true if the host's domain is full.
-    fn add_room(&mut self, mut leaf: u32, more: u32) -> bool {
-        while leaf > 0 && !self.domains.contains_key(&leaf) {
-            leaf = self.compared.tree.parent(leaf);
-        }
-        match self.domains.get_mut(&leaf) {
-            Some(domain) => {
-                domain.room += more;
-                domain.taken >= domain.limit
-            }
-            None => {
-                self.outside += more;
-                false
-            }
-        }
+    fn add_room(&mut self, leaf: u32, more: u32) -> bool {
+        let Some(at) = self.around[leaf as usize] else {
+            self.outside += more;
+            return false;
+        };
+        let domain = &mut self.domains[at as usize];
+        domain.room += more;
+        domain.taken >= domain.limit
     }
 
     /// The most new replicas that the rule admits.
     fn admits(&self) -> u32 {
-        self.domains.values().map(DomainLimit::free).sum::<u32>() + self.outside
+        self.domains.iter().map(DomainLimit::free).sum::<u32>() + self.outside
     }
 }

@@ -26,7 +26,7 @@ pub trait UnitCosts {
 /// last node.
 pub struct Network<'a, C> {
     costs: &'a C,
-    arcs: Vec<Arc>,
+    arcs: &'a [Arc],
     /// `arcs` is sorted by node. The index of the first arc of each node.
     starts: Vec<u32>,
     flow: Vec<u32>,
@@ -63,9 +63,9 @@ enum Step {
 
 impl<'a, C: UnitCosts> Network<'a, C> {
     /// The arcs must be sorted by the node from which they lead.
-    pub fn new(nodes: usize, arcs: Vec<Arc>, costs: &'a C, budget: &'a Budget<'a>) -> Network<'a, C> {
+    pub fn new(nodes: usize, arcs: &'a [Arc], costs: &'a C, budget: &'a Budget<'a>) -> Network<'a, C> {
         let mut starts = vec![0_u32; nodes + 1];
-        for arc in &arcs {
+        for arc in arcs {
             starts[arc.from as usize + 1] += 1;
         }
         for node in 0..nodes {
@@ -334,7 +334,7 @@ mod tests {
         }
     }
 
-    fn arcs() -> Vec<Arc> {
+    fn all_arcs() -> Vec<Arc> {
         let (workers, jobs, sink) = (1..=SIDE, SIDE + 1..=2 * SIDE, 2 * SIDE + 1);
         let first = workers.clone().map(|to| Arc { from: 0, to });
         let middle = workers.flat_map(|from| jobs.clone().map(move |to| Arc { from, to }));
@@ -344,21 +344,20 @@ mod tests {
 
     /// What is sent, and the steps that it took.
     fn sent(interrupt: &Interrupt) -> (Sent, u64) {
-        let budget = Budget::unbounded(interrupt);
-        let mut network = Network::new(2 * SIDE as usize + 2, arcs(), &Jobs, &budget);
+        let (arcs, budget) = (all_arcs(), Budget::unbounded(interrupt));
+        let mut network = Network::new(2 * SIDE as usize + 2, &arcs, &Jobs, &budget);
         (network.send(SIDE, None), interrupt.spent())
     }
 
     #[test]
     fn hostile_02_the_arcs_of_a_flow_are_counted() {
         let interrupt = Interrupt::default();
-        let budget = Budget::unbounded(&interrupt);
-        Network::new(2 * SIDE as usize + 2, arcs(), &Jobs, &budget);
-        assert_eq!(interrupt.spent(), arcs().len() as u64 / OPERATIONS_A_STEP);
+        let (arcs, budget) = (all_arcs(), Budget::unbounded(&interrupt));
+        Network::new(2 * SIDE as usize + 2, &arcs, &Jobs, &budget);
+        assert_eq!(interrupt.spent(), arcs.len() as u64 / OPERATIONS_A_STEP);
         let (sent, steps) = sent(&Interrupt::default());
         assert_eq!(sent.units, SIDE);
-        let arcs = arcs().len() as u64;
-        let each_once = arcs + u64::from(SIDE) * u64::from(SIDE);
+        let each_once = arcs.len() as u64 + u64::from(SIDE) * u64::from(SIDE);
         assert!(
             steps * OPERATIONS_A_STEP > each_once,
             "{steps} steps: the list, and for each path the arcs of a worker"

@@ -5,10 +5,11 @@
 //! its root. Each domain is an arc with its bounds. Each cell is an arc whose units are its slots, cheapest first. The
 //! flow leaves out all other dimensions, and the assignment of roles. So the cost is a lower bound.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::bounds::{Bounds, Split, bounds};
-use super::flow::{Arc, Network, UnitCosts};
+use super::flow::{Network, UnitCosts};
+use super::graph::{Graph, Unit, has_hub};
 use super::growth::Growth;
 use super::roles::RoleLimits;
 use crate::placing::budget::Budget;
@@ -22,7 +23,7 @@ use crate::placing::cost::Cost;
 pub struct Part {
     pub splits: Vec<Split>,
     /// Bounds of the replicas in some cells.
-    pub cells: HashMap<u32, Range>,
+    pub cells: BTreeMap<u32, Range>,
     /// Bounds of roles on items, which the flow over cells ignores.
     pub roles: RoleLimits,
     /// The cell of [`Growth`] that is left a place for one replica more.
@@ -39,10 +40,7 @@ pub struct Relaxation<'a> {
     pub direct: Vec<Vec<u32>>,
     /// The compared dimensions of the flow: down the first, and up the second.
     pub flow: [Option<usize>; 2],
-    /// By end of the flow, whether cells are in each domain or below. No flow goes to unused domains.
-    is_used: [Vec<bool>; 2],
-    /// Cells in the order of their leaf in the first dimension.
-    by_leaf: Vec<u32>,
+    graph: Graph,
     /// The cost of the hosts before a replica is placed, without the prices that each placement pays.
     cost_before: Cost,
     pub budget: &'a Budget<'a>,
@@ -73,19 +71,16 @@ impl<'a> Relaxation<'a> {
         (new, cost_before): (u32, Cost),
         budget: &'a Budget<'a>,
     ) -> Relaxation<'a> {
-        let (all, flow) = (&compared.dimensions, compared.flow);
-        let leaf = |cell: u32| flow[0].map_or(0, |first| cells.leaf(cell as usize, first));
-        let mut by_leaf: Vec<(u32, u32)> = (0..cells.len() as u32).map(|cell| (leaf(cell), cell)).collect();
-        budget.sort(&mut by_leaf);
-        budget.count_list((cells.len() * all.len()) as u64);
+        let flow = compared.flow;
+        budget.count_list((cells.len() * compared.dimensions.len()) as u64);
+        let direct = cells.direct(compared, new);
         Relaxation {
             compared,
             cells,
             new,
-            direct: cells.direct(compared, new),
-            is_used: flow.map(|at| at.map_or_else(Vec::new, |at| used(compared, cells, at))),
+            graph: Graph::of(compared, cells, (flow, &direct), budget),
+            direct,
             flow,
-            by_leaf: by_leaf.into_iter().map(|(_, cell)| cell).collect(),
             cost_before: cost_before - cells.paid,
             budget,
         }
@@ -114,17 +109,22 @@ impl<'a> Relaxation<'a> {
         if self.budget.has_ended() {
             return Err(Nothing::Bounds);
         }
-        let arcs = CellArcs::new(self, part, &ends);
-        let mut network = Network::new(arcs.nodes, arcs.arcs.clone(), &arcs, self.budget);
+        let costs = PartCosts {
+            relaxation: self,
+            part,
+            ends: &ends,
+        };
+        let graph = &self.graph;
+        let mut network = Network::new(graph.nodes, &graph.arcs, &costs, self.budget);
         let sent = network.send(self.new, None);
         if sent.units < self.new {
             return Err(Nothing::Most(sent.units));
         }
-        let cost = sent.cost + arcs.cost_before() + self.cost_before;
+        let cost = sent.cost + costs.cost_before() + self.cost_before;
         if !cost.keeps_hard_bounds() {
             return Err(Nothing::Bounds);
         }
-        let taken = arcs.units.iter().enumerate().filter_map(|(arc, unit)| match unit {
+        let taken = graph.units.iter().enumerate().filter_map(|(arc, unit)| match unit {
             Unit::Cell(cell) if network.flow(arc) > 0 => Some((*cell, network.flow(arc))),
             _ => None,
         });
@@ -152,151 +152,20 @@ impl<'a> Relaxation<'a> {
 
     /// Whether the replicas below a domain are an arc of their own, beside places directly in the domain.
     pub fn has_hub(&self, compared: usize, domain: u32) -> bool {
-        let dimension = &self.compared.dimensions[compared];
-        self.direct[compared][domain as usize] > 0 && !dimension.tree.children(domain).is_empty()
+        has_hub(self.compared, &self.direct, compared, domain)
     }
 }
 
-/// Whether cells are in each domain of a compared dimension or below.
-fn used(compared: &Compared, cells: &Cells, at: usize) -> Vec<bool> {
-    let tree = &compared.dimensions[at].tree;
-    let mut used = vec![false; tree.len()];
-    used[0] = true;
-    for cell in 0..cells.len() {
-        let mut domain = cells.leaf(cell, at);
-        while !std::mem::replace(&mut used[domain as usize], true) {
-            domain = tree.parent(domain);
-        }
-    }
-    used
-}
-
-/// The meaning of an arc. The first number is the end of the flow.
-#[derive(Clone, Copy)]
-enum Unit {
-    Domain(usize, u32),
-    Below(usize, u32),
-    /// The replicas on hosts directly in a domain with children.
-    Direct(usize, u32),
-    Cell(u32),
-}
-
-/// The nodes of a domain: its own, and of the replicas in its children and beside its children. All are the same node
-/// if the domain has no places beside children.
-#[derive(Clone, Copy, Default)]
-struct Nodes {
-    own: u32,
-    below: u32,
-    direct: u32,
-}
-
-/// The arcs of one part.
-struct CellArcs<'a> {
+/// The costs and the capacities of the graph's arcs in one part.
+struct PartCosts<'a> {
     relaxation: &'a Relaxation<'a>,
     part: &'a Part,
     ends: &'a [Option<Bounds>; 2],
-    nodes: usize,
-    arcs: Vec<Arc>,
-    units: Vec<Unit>,
 }
 
-impl<'a> CellArcs<'a> {
-    fn new(relaxation: &'a Relaxation<'a>, part: &'a Part, ends: &'a [Option<Bounds>; 2]) -> CellArcs<'a> {
-        let mut all = CellArcs {
-            relaxation,
-            part,
-            ends,
-            nodes: 0,
-            arcs: Vec::new(),
-            units: Vec::new(),
-        };
-        let nodes = [all.number_nodes(0), all.number_nodes(1)];
-        let cells = relaxation.by_leaf.iter().map(|&cell| {
-            let leaf = |end: usize| relaxation.flow[end].map_or(0, |at| relaxation.cells.leaf(cell as usize, at));
-            let node = |end: usize| nodes[end][leaf(end) as usize].direct;
-            (
-                Arc {
-                    from: node(0),
-                    to: node(1),
-                },
-                Unit::Cell(cell),
-            )
-        });
-        let domains = (0..2).flat_map(|end| all.domains(end, &nodes[end]));
-        let mut arcs: Vec<(Arc, Unit)> = cells.chain(domains).collect();
-        arcs.sort_by_key(|(arc, _)| arc.from);
-        (all.arcs, all.units) = arcs.into_iter().unzip();
-        all
-    }
-
+impl<'a> PartCosts<'a> {
     fn end(&self, end: usize) -> Option<usize> {
         self.relaxation.flow[end]
-    }
-
-    /// The nodes of each used domain. Each arc leads to a greater node.
-    fn number_nodes(&mut self, end: usize) -> Vec<Nodes> {
-        let Some(at) = self.relaxation.flow[end] else {
-            self.nodes += 1;
-            let only = self.nodes as u32 - 1;
-            return vec![Nodes {
-                own: only,
-                below: only,
-                direct: only,
-            }];
-        };
-        let tree = &self.relaxation.compared.dimensions[at].tree;
-        let mut numbers = vec![Nodes::default(); tree.len()];
-        let mut set = |domain: u32| {
-            let first = self.nodes as u32;
-            let has_hub = self.relaxation.has_hub(at, domain);
-            self.nodes += if has_hub { 3 } else { 1 };
-            let [second, third] = if has_hub { [first + 1, first + 2] } else { [first; 2] };
-            numbers[domain as usize] = if end == 0 {
-                Nodes {
-                    own: first,
-                    below: second,
-                    direct: third,
-                }
-            } else {
-                Nodes {
-                    direct: first,
-                    below: second,
-                    own: third,
-                }
-            };
-        };
-        let is_used = &self.relaxation.is_used[end];
-        let used = (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]);
-        if end == 0 {
-            used.for_each(&mut set);
-        } else {
-            used.rev().for_each(&mut set);
-        }
-        numbers
-    }
-
-    /// The arcs of the domains, down the first tree or up the second.
-    fn domains(&self, end: usize, nodes: &[Nodes]) -> Vec<(Arc, Unit)> {
-        let Some(at) = self.end(end) else { return Vec::new() };
-        let tree = &self.relaxation.compared.dimensions[at].tree;
-        let directed = |outer: u32, inner: u32| match end {
-            0 => Arc { from: outer, to: inner },
-            _ => Arc { from: inner, to: outer },
-        };
-        let mut all = Vec::new();
-        let is_used = &self.relaxation.is_used[end];
-        for domain in (0..tree.len() as u32).filter(|&domain| is_used[domain as usize]) {
-            let Nodes { own, below, direct } = nodes[domain as usize];
-            if domain > 0 {
-                let outer = nodes[tree.parent(domain) as usize].below;
-                all.push((directed(outer, own), Unit::Domain(end, domain)));
-            }
-            if own != below {
-                all.push((directed(own, below), Unit::Below(end, domain)));
-                all.push((directed(own, direct), Unit::Direct(end, domain)));
-            }
-        }
-        all
     }
 
     /// The cost before a replica is placed, with the bounds that are not reached.
@@ -308,7 +177,7 @@ impl<'a> CellArcs<'a> {
             Some(bounds.cost_before(dimension, &self.relaxation.direct[at]))
         });
         let cells = self.part.cells.values().map(|range| Cost::HARD * range.least);
-        let below = self.units.iter().filter_map(|unit| match *unit {
+        let below = self.relaxation.graph.units.iter().filter_map(|unit| match *unit {
             Unit::Below(end, domain) => {
                 let (range, placed) = self.below(end, domain)?;
                 Some(Cost::HARD * range.least.saturating_sub(placed))
@@ -338,9 +207,9 @@ impl<'a> CellArcs<'a> {
     }
 }
 
-impl UnitCosts for CellArcs<'_> {
+impl UnitCosts for PartCosts<'_> {
     fn unit(&self, arc: u32, number: u32) -> Option<Cost> {
-        match self.units[arc as usize] {
+        match self.relaxation.graph.units[arc as usize] {
             Unit::Cell(cell) => self.cell_unit(cell, number),
             Unit::Domain(end, domain) => {
                 let dimension = &self.relaxation.compared.dimensions[self.end(end)?];

@@ -73,7 +73,7 @@ pub fn assign(
     if budget.has_ended() {
         return Err(Unassigned::None);
     }
-    let mut network = Network::new(arcs.nodes, arcs.arcs.clone(), &arcs, budget);
+    let mut network = Network::new(arcs.nodes, &arcs.arcs, &arcs, budget);
     let wanted = taken.iter().map(|(_, number)| number).sum();
     let sent = network.send(wanted, Some(share));
     if sent.units < wanted {
