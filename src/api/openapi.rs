@@ -1,9 +1,9 @@
 //! The OpenAPI 3.1 description of the API, generated from the route table, the schemas of `wire`, the errors, and
 //! texts.
 //!
-//! Each fact has one source, so the description cannot differ from the server; tests compare live answers with it.
-//! OpenAPI has no microversions, so `x-openstack` marks the versions in which a part of the whole document holds. The
-//! document of one microversion, or of the native API, is plain OpenAPI.
+//! Each fact has a single source, so the description cannot differ from the server; tests compare live answers with the
+//! description. OpenAPI has no microversions, so `x-openstack` marks the versions of each part of the whole document.
+//! The document of a single microversion, or of the native API, is plain OpenAPI.
 
 mod code_checks;
 mod operations;
@@ -38,7 +38,7 @@ const ABOUT: &str = "The REST API of placet, which is that of OpenStack Placemen
     `x-errors` lists the refusals of an operation, with names in braces for the parts that differ. Errors are JSON, \
     or `text/html` or `text/plain` if the client prefers that.";
 
-/// The part of the document that depends on the prefix of the URLs.
+/// The part of the document with the prefix of the URLs.
 const SERVERS: &str = r#""servers":[{"url":"/"}]"#;
 
 const MICROVERSION: &str = "Microversion";
@@ -49,10 +49,10 @@ const ABOUT_VERSIONS: &str = "\n\n`x-openstack` has the first (`min-ver`) and th
     microversion an operation is answered with 404, in one case with 405. A tool that sends requests needs the \
     description of one microversion: `placet openapi --microversion 1.39`.";
 
-/// `GET /openapi.json`. It is public: it is the same for every installation, and tools need it before they have a
-/// token.
+/// `GET /openapi.json`. The route is public: the document is the same for every installation, and tools read the
+/// document before they have a token.
 pub async fn show(context: RequestContext, routes: &'static [Route]) -> Result<Reply> {
-    // Answers share one text: it is long, and clients without a token may ask for it.
+    // Answers share one long text, which clients may ask for without a token.
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let prefix = context.prefix().to_owned();
     if let Some(text) = TEXT.get().filter(|_| prefix.is_empty()) {
@@ -70,7 +70,7 @@ pub async fn show(context: RequestContext, routes: &'static [Route]) -> Result<R
     context.write_long(below_prefix).await
 }
 
-/// The document as a text: of everything, of one microversion, or of the native API (`v1`). `None` if there is no such
+/// The document as a text: of everything, of a microversion, or of the native API (`v1`). `None` for an unknown
 /// version.
 pub fn text(routes: &[Route], version: Option<&str>) -> Option<String> {
     let only = match version {
@@ -81,7 +81,7 @@ pub fn text(routes: &[Route], version: Option<&str>) -> Option<String> {
     Some(format!("{:#}\n", document(routes, only)))
 }
 
-/// The summary of the operation that a route serves.
+/// The summary of the operation served by a route.
 pub fn summary(route: &Route) -> String {
     static TEXTS: LazyLock<ApiTexts> = LazyLock::new(ApiTexts::read);
     let summary = TEXTS.operation(route)["summary"].as_str();
@@ -138,7 +138,7 @@ fn document(routes: &[Route], only: Option<Span>) -> Value {
 /// The operations by path, in the order of the table.
 fn paths(routes: &[Route], scope: &[Span], texts: &ApiTexts, schemas: &mut Schemas<'_>) -> Value {
     let mut paths = Map::new();
-    // The empty path is another spelling of the root.
+    // The empty path is a second spelling of the root.
     for route in routes.iter().filter(|route| !route.path.is_empty()) {
         let method = route.method.as_str().to_lowercase();
         if paths.get(route.path).is_some_and(|path| path.get(&method).is_some()) {
@@ -162,8 +162,8 @@ fn tags(texts: &ApiTexts, paths: &Value) -> Value {
         .collect()
 }
 
-/// The values of the header with the microversion. A generated client has one type for it, and a value if none is
-/// given.
+/// The values of the header with the microversion. A generated client has one type for the header, and sends the
+/// default if the caller gives no value.
 fn microversion(span: Span) -> Option<Value> {
     let Span::Microversions(first, last) = span else {
         return None;
@@ -176,9 +176,9 @@ fn microversion(span: Span) -> Option<Value> {
     })
 }
 
-/// The parameters that operations share: the header with the microversion, in a document that has microversions. It is
-/// required in the document of one microversion but the oldest, because the answer to a request without it has that
-/// form.
+/// The shared parameters of operations: the header with the microversion, in a document with microversions. In the
+/// document of a microversion newer than the oldest the header is required, because a request without the header is
+/// answered in the oldest form.
 fn parameters(span: Span) -> Value {
     let Span::Microversions(first, last) = span else {
         return json!({});
@@ -192,7 +192,7 @@ fn parameters(span: Span) -> Value {
     }})
 }
 
-/// The headers of answers, each with the version from which it is always present.
+/// The headers of answers, each with the version from which all answers have the header.
 fn headers(span: Span, texts: &ApiTexts) -> Value {
     let headers = [
         ("Allow", None),

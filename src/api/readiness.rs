@@ -1,7 +1,7 @@
-//! The one place that decides whether requests should go to this process: for balancers, and for the metrics.
+//! Decides whether requests should go to this process: for balancers, and for the metrics.
 //!
-//! A process that can answer nothing is not ready. A process that can answer some requests is ready and degraded: the
-//! cause mostly holds for all processes, and a balancer that takes out all processes ends the requests that still work.
+//! A process without any answer is not ready. A process with answers to some requests is ready and degraded: the cause
+//! mostly holds for all processes. If a balancer took out all processes, the requests with answers would fail too.
 
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ struct Observed {
 }
 
 impl Readiness {
-    /// The readiness of a service that has loaded.
+    /// The readiness of a loaded service.
     pub fn of(service: &Service) -> Readiness {
         let (database, settings) = (DatabaseState::of(&service.model), &service.settings);
         Readiness::judge(Observed {

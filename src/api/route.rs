@@ -1,4 +1,4 @@
-//! A row of the route table, and how a path is matched against it.
+//! A row of the route table, and the comparison of a path with the row.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use crate::error::Result;
 use crate::policy::rules::{self, PolicyRule};
 use crate::version::Version;
 
-/// One row of the route table.
+/// A row of the route table.
 pub struct Route {
     pub method: Method,
-    /// Segments between slashes; the field `{name}` matches any one segment that is not empty.
+    /// Segments between slashes; the field `{name}` matches any single segment with a character.
     pub path: &'static str,
     pub family: Family,
     pub media: Media,
     /// Whether media types are checked before the version. If both are wrong, clients see the first refusal.
     pub media_first: bool,
-    /// The policy rule that authorizes a request; `None`: the route is public, and no token is needed.
+    /// The policy rule for requests; `None`: the route is public and needs no token.
     pub rule: Option<&'static PolicyRule>,
     /// Whether the target of the rule is the project of the query's `project_id`, instead of the caller's own project
     /// and user.
     pub of_project: bool,
-    /// The rule that the handler checks too, if what the request changes belongs to another project than the token's.
+    /// A second rule, checked by the handler: for changes outside of the token's project.
     pub other_projects: Option<&'static PolicyRule>,
     /// The longest body, if `max_body_size` allows more.
     pub max_body_bytes: usize,
@@ -34,25 +34,25 @@ pub struct Route {
 
 /// The longest body about a single thing.
 const ONE_THING_BYTES: usize = 1 << 20;
-/// The longest body about the list that a provider has, such as its traits.
+/// The longest body with the list of a provider, such as the traits.
 const LIST_BYTES: usize = 4 << 20;
 
 /// Which API a route belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// OpenStack's Placement API: served from one microversion to another.
+    /// OpenStack's Placement API: served from a first to a last microversion.
     Placement {
         first: Version,
         last: Version,
         /// The refusal of a version outside of `first..=last`.
         outside: Outside,
     },
-    /// placet's own API, below `/v1/`. It has no microversions.
+    /// placet's own API, below `/v1/`, without microversions.
     Native,
 }
 
 impl Family {
-    /// The rule that closes all routes of the family.
+    /// A rule for all routes of the family.
     pub fn rule(self) -> Option<&'static PolicyRule> {
         match self {
             Family::Placement { .. } => None,
@@ -61,7 +61,7 @@ impl Family {
     }
 }
 
-/// Whether a path belongs to the native API, even if no route has it: this decides the form of a refusal.
+/// Whether a path belongs to the native API, even without a route: the family decides the form of a refusal.
 pub fn is_native(path: &str) -> bool {
     path == "/v1" || path.starts_with("/v1/")
 }
@@ -73,7 +73,7 @@ pub enum Outside {
     MethodNotAllowed,
 }
 
-/// What a route requires of the request's media types.
+/// The requirements of a route on the media types of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Media {
     /// Nothing: neither header is checked, and a request body is not read.
@@ -84,7 +84,7 @@ pub enum Media {
     ProducesJson,
 }
 
-/// A handler, in a form that a static table can hold.
+/// A handler, in the form for a static table.
 pub type Handler = fn(RequestContext) -> Pin<Box<dyn Future<Output = Result<Reply>>>>;
 
 impl Route {
@@ -149,7 +149,7 @@ impl Route {
         self
     }
 
-    /// What belongs to another project than the token's needs this rule too.
+    /// Changes outside of the token's project need this rule too.
     pub const fn with_rule_for_others(mut self, rule: &'static PolicyRule) -> Route {
         self.other_projects = Some(rule);
         self
@@ -163,7 +163,7 @@ impl Route {
         self
     }
 
-    /// Served up to the version before this one.
+    /// Served up to the version before `end`.
     pub const fn before(mut self, end: Version) -> Route {
         if let Family::Placement { last, .. } = &mut self.family {
             *last = end.before();
@@ -171,8 +171,8 @@ impl Route {
         self
     }
 
-    /// Refuses a version that the route does not serve with 405 instead of 404: the URL exists, but not this method of
-    /// it.
+    /// Refuses a version outside of the route's versions with 405 instead of 404: the URL exists, but not with this
+    /// method.
     pub const fn or_method_not_allowed(mut self) -> Route {
         if let Family::Placement { outside, .. } = &mut self.family {
             *outside = Outside::MethodNotAllowed;
@@ -186,7 +186,7 @@ impl Route {
         self
     }
 
-    /// The body is a list that a provider has.
+    /// The body is a list of a provider.
     pub const fn with_list(mut self) -> Route {
         self.max_body_bytes = LIST_BYTES;
         self
@@ -213,7 +213,7 @@ impl Route {
         }
     }
 
-    /// Whether `path` matches. Every request is compared with every route, so this allocates nothing.
+    /// Whether `path` matches. Every request is compared with every route, so the comparison allocates nothing.
     pub fn matches(&self, path: &str) -> bool {
         let (pattern, path) = (self.path.as_bytes(), path.as_bytes());
         let segment_length = |text: &[u8]| text.iter().take_while(|byte| **byte != b'/').count();

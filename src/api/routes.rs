@@ -1,4 +1,4 @@
-//! The route table: every URL that placet answers, its versions, and the policy rule that authorizes it.
+//! The route table: every URL of placet, with the versions and the policy rule of the URL.
 
 use actix_web::http::Method;
 
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::policy::rules;
 use crate::version as v;
 
-/// Turns an async function into a handler that the table can hold.
+/// Turns an async function into a handler for the table.
 macro_rules! handler {
     ($handler:path) => {
         (|context| Box::pin($handler(context))) as Handler
@@ -51,7 +51,7 @@ const VIOLATIONS: &str = "/v1/violations";
 const WORKLOADS: &str = "/v1/workloads";
 const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
 
-/// Every route. The methods of a path are in the order in which `Allow` lists them.
+/// Every route. The methods of a path are in the order of `Allow`.
 pub static ROUTES: &[Route] = &[
     Route::public("/", handler!(root::show)),
     Route::public("", handler!(root::show)),
@@ -231,7 +231,7 @@ pub fn statistics_paths() -> impl Iterator<Item = &'static str> {
     ROUTES.iter().map(|route| route.path).chain(beside)
 }
 
-/// The routes that a rule authorizes, each once, in the form `GET /usages`.
+/// The routes authorized by a rule, each once, in the form `GET /usages`.
 pub fn authorized_by(rule: &str) -> Vec<String> {
     let mut routes = Vec::new();
     for route in ROUTES {
@@ -246,13 +246,13 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
     routes
 }
 
-/// Routes that are answered from memory, so a replica of the database cannot serve them.
+/// Routes with answers from memory, which a replica of the database cannot serve.
 const FROM_MEMORY: [&str; 5] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES, DOMAINS];
 
-/// The paths of the routes in `names`, which may then read from a replica that lags. A name has the form `GET /usages`.
+/// The paths of the routes in `names`, which may read from a lagging replica. A name has the form `GET /usages`.
 ///
 /// # Errors
-/// The first name that is not a GET route which reads the database. The message lists those that are.
+/// The first unknown name: known are the GET routes that read the database. The message lists the known names.
 pub fn slave_routes(names: &[String]) -> std::result::Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {
@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn every_rule_authorizes_a_route_or_is_for_other_rules() {
         for rule in rules::ALL {
-            // Rules for other rules have a single word.
+            // A rule for use in rules has no colon.
             let is_for_routes = rule.name.contains(':');
             assert_eq!(!authorized_by(rule.name).is_empty(), is_for_routes, "{}", rule.name);
         }

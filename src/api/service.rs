@@ -1,4 +1,4 @@
-//! The state that all workers of the server share, and its settings.
+//! The state shared by all workers of the HTTP server, and the server's settings.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt, SharedOrder};
 
-/// The state that all workers share.
+/// The state shared by all workers.
 pub struct Service {
     pub model: Model,
     pub policy: LivePolicy,
@@ -27,8 +27,8 @@ pub struct Service {
 /// Settings of the HTTP layer.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// The path under which clients see the service, such as `/placement`; empty for the root. It is in links and
-    /// `Location`.
+    /// The path of the service for clients, such as `/placement`; empty for the root. Links and `Location` begin with
+    /// the path.
     pub url_prefix: String,
     /// The maximum length of a request body in bytes, on any route.
     pub max_body_size: usize,
@@ -39,27 +39,27 @@ pub struct HttpSettings {
     /// Which origins may use the API from a browser, if any.
     pub cors: Option<Cors>,
     pub search: search::SearchSettings,
-    /// `[placet] rank`: of claims by query that name none.
+    /// `[placet] rank`: the rank for claims by query without a rank.
     pub rank: Option<search::Rank>,
     /// The maximum age of an answer from memory while the database is unreachable.
     pub stale_reads: Duration,
     /// How long the database may be silent while the service is ready.
     pub ready_timeout: Duration,
-    /// A request that takes at least this time is logged as slow; 0 for none.
+    /// A request is logged as slow from this time on; 0: no request is.
     pub slow_request: Duration,
-    /// The paths whose GET may read a replica that lags: see `slave_routes`.
+    /// The paths whose GET may read from a lagging replica: see `slave_routes`.
     pub slave_routes: Vec<&'static str>,
-    /// Whether each search visits the providers in another order, even if its answer is whole.
+    /// Whether each search visits the providers in a random order, even without a limit on the answer.
     pub randomize: bool,
 }
 
-/// A sample of at least as many candidates shares the order of its search with others. Of smaller ones schedulers often
-/// take the first, which should differ, and their texts are few.
+/// From this limit on, samples share an order of the search. Schedulers often take the first candidate of a small
+/// sample, so small samples should begin differently. A small sample also has few texts to share.
 const LARGE_SAMPLE: usize = 100;
 
 impl HttpSettings {
-    /// The settings of the search for `request`, with an interrupt of its own. If its answer has a limit, it is another
-    /// sample each time: schedulers that are answered at the same time would otherwise choose the same provider.
+    /// The settings of the search for `request`, with a new interrupt. Each answer with a limit is a new sample:
+    /// concurrent schedulers would otherwise choose the same provider.
     pub fn search(&self, request: &search::Request) -> search::SearchSettings {
         let limit = request.limit.into_iter().chain(self.search.max).min();
         if self.randomize || limit.is_some() {
@@ -74,7 +74,7 @@ impl HttpSettings {
         }
     }
 
-    /// The order that samples of this size share in this second.
+    /// The order shared by the samples of this size in this second.
     fn shared_order(&self, sample: usize) -> SharedOrder {
         let second = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
         SharedOrder {
@@ -83,7 +83,7 @@ impl HttpSettings {
         }
     }
 
-    /// The settings of one search with a seed of its own, by which it chooses among equal candidates.
+    /// The settings of a search with a random seed, which decides between equal candidates.
     pub fn shuffled_search(&self) -> search::SearchSettings {
         search::SearchSettings {
             seed: rand::random(),
@@ -116,17 +116,17 @@ impl HttpSettings {
     }
 }
 
-/// The maximum number of connections of one worker to the port of the metrics: a scraper and a balancer have a few.
+/// The most connections of a worker to the port of the metrics: a scraper and a balancer have a few.
 pub const METRICS_CONNECTIONS: usize = 64;
 
 /// How the server listens.
 #[derive(Clone)]
 pub struct Listen {
-    /// Threads that serve HTTP; 0: one for each core.
+    /// The number of threads for HTTP; 0: the number of cores.
     pub workers: usize,
-    /// The maximum number of connections; each further one closes another.
+    /// The most client connections; each further connection closes an open connection.
     pub max_connections: usize,
-    /// The most threads on which requests of one worker wait for the database.
+    /// The most threads on which requests of a worker wait for the database.
     pub waiting_threads: usize,
     /// How long the service goes on, and is not ready, after a stop signal.
     pub drain_time: Duration,
@@ -134,7 +134,7 @@ pub struct Listen {
     pub shutdown_timeout: Duration,
     /// How long a connection may be idle between requests.
     pub keep_alive_timeout: Duration,
-    /// Whether another process keeps the listening socket, and hands it to the next one.
+    /// Whether another process, such as systemd, keeps the listening socket, and hands the socket to the next placet.
     pub is_inherited: bool,
     /// The certificates, if clients speak TLS.
     pub tls: Option<Arc<LiveTls>>,

@@ -1,7 +1,7 @@
-//! Dispatch: the checks that every request passes before its handler runs, in the order in which clients see refusals.
+//! Dispatch: the checks of every request before the handler runs, in the order in which clients see refusals.
 //!
 //! The order is: target, authentication, microversion, headers, route, media types, authorization, body. After the
-//! handler, dispatch adds the headers that every answer has, and writes a line of the access log.
+//! handler, dispatch adds the headers of every answer, and writes a line of the access log.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,14 +62,14 @@ pub async fn answer(
     .await
 }
 
-/// A request that has arrived as a whole.
+/// A request after all its bytes have arrived.
 struct Arrived {
     at: Instant,
-    /// While its answer is made.
+    /// Counts the request as being served until the whole answer is made.
     served: Option<ServedGuard>,
 }
 
-/// Answers a request in the context of its log lines.
+/// Answers a request in the context of the request's log lines, and logs the access.
 async fn answer_logged(
     request: HttpRequest,
     payload: Payload,
@@ -122,7 +122,7 @@ async fn answer_logged(
     response
 }
 
-/// Logs a refusal that the client did not cause.
+/// Logs a refusal with the status 500 or 503, which is not the client's fault.
 fn log_refusal(refusal: &HttpRefusal) {
     let level = match refusal.status() {
         StatusCode::INTERNAL_SERVER_ERROR => log::Level::Error,
@@ -132,7 +132,7 @@ fn log_refusal(refusal: &HttpRefusal) {
     log::log!(level, "failed with {}: {}", refusal.status(), refusal.detail());
 }
 
-/// Adds the headers that every response has.
+/// Adds the headers of every response.
 pub(in crate::api) fn add_headers(response: &mut HttpResponse, head: &RequestHead, varies: bool) {
     let headers = response.headers_mut();
     let mut put = |name: HeaderName, text: &str| {
@@ -149,7 +149,7 @@ pub(in crate::api) fn add_headers(response: &mut HttpResponse, head: &RequestHea
     }
 }
 
-/// Turns a panic into a refusal: the request fails, and the process continues to serve other requests.
+/// Turns a panic into a refusal: the request fails, and the process continues to serve requests.
 pub(in crate::api) async fn catch_panic(
     work: impl Future<Output = Result<Reply, HttpRefusal>>,
 ) -> Result<Reply, HttpRefusal> {

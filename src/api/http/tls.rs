@@ -23,9 +23,9 @@ pub struct TlsPems {
     pub client_ca: Option<PemFile>,
 }
 
-/// The contents of one file.
+/// The contents of a file.
 pub struct PemFile {
-    /// The option and its path, for messages.
+    /// The option and the path, for messages.
     pub name: String,
     pub text: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl LiveTls {
     /// Reads the files for the first time.
     ///
     /// # Errors
-    /// A file that cannot be used.
+    /// If a file cannot be used.
     pub fn start(files: Box<TlsFiles>) -> Result<LiveTls, String> {
         let current = LiveValue::new(read(files.as_ref())?);
         Ok(LiveTls { files, current })

@@ -1,4 +1,4 @@
-//! The parameters of an operation: the fields of its path, and its query by version.
+//! The parameters of an operation: the fields of the path, and the query by version.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &A
         let schema = match &description["path"][name] {
             Value::Null if name.ends_with("uuid") => json!({"type": "string", "format": "uuid"}),
             Value::Null => json!({"type": "string", "minLength": 1, "maxLength": 255}),
-            // A name that is validated with a schema of a body.
+            // The name of a schema: the field is validated like a member of a body.
             Value::String(schema_name) => schemas.newest(schema_name),
             inline => inline.clone(),
         };
@@ -30,14 +30,14 @@ pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &A
     parameters.collect()
 }
 
-/// One parameter at one step of the query's schema.
+/// A parameter at a step of the query's schema.
 #[derive(PartialEq)]
 struct ParameterForm {
     required: bool,
     schema: Value,
 }
 
-/// The parameters of the query, from the schema that validates it. `served` has the versions of the operation.
+/// The parameters of the query, from the schema `schema_name`. `served` has the versions of the operation.
 pub fn of_query(schema_name: &str, served: Span, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
     let noun = schema_name.split('/').next().unwrap_or_default();
     let mut parameters: Vec<(String, Vec<(Span, ParameterForm)>)> = Vec::new();
@@ -81,10 +81,10 @@ fn parameter((noun, name): (&str, &str), steps: Vec<(Span, ParameterForm)>, serv
     parameter
 }
 
-/// The parameter that represents all suffixed ones: an object whose members are parameters.
+/// The parameter for all parameters with a suffix: an object with the parameters as members.
 const GROUPS: &str = "groups";
 
-/// The parameters of one step of the query's schema.
+/// The parameters at a step of the query's schema.
 fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     let required = |name: &str| {
         query["required"]
@@ -98,7 +98,7 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     let members = |keyword: &str| query[keyword].as_object().into_iter().flatten();
     let mut forms = Vec::new();
     let mut groups = Map::new();
-    // A name whose suffix is optional is a parameter of its own; with a suffix it is a member of the groups.
+    // A name with an optional suffix is a parameter by itself; with the suffix the name is a member of the groups.
     for (pattern, schema) in members("patternProperties") {
         let split = pattern
             .strip_prefix('^')
@@ -115,7 +115,7 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     forms
 }
 
-/// Leaves `null` out, which no parameter can be, and replaces a list of one type by the type.
+/// Removes `null`, which no parameter can be, and replaces a list of a single type by the type.
 fn without_type_list(schema: &Value) -> Value {
     let mut schema = schema.clone();
     for keyword in ["type", "enum"] {

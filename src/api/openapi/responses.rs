@@ -1,4 +1,4 @@
-//! The responses of an operation: successful ones and refusals.
+//! The responses of an operation: successes and refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,16 @@ pub struct Responses {
 #[derive(Default)]
 struct Success {
     bodies: Vec<(Span, Value)>,
-    /// Whether it has `Location`.
+    /// Whether the response has `Location`.
     has_location: bool,
-    /// The description of its `Last-Modified`, if it has one.
+    /// The description of the header `Last-Modified`, if the response has the header.
     modified: Option<Value>,
-    /// The versions of each row that has it.
+    /// The versions of each row with this response.
     spans: Vec<Span>,
 }
 
 impl Responses {
-    /// Adds the described answers of a row that serves `span`.
+    /// Adds the described answers of a row for the versions of `span`.
     pub fn add_answers(&mut self, answers: &Value, span: Span, schemas: &mut Schemas<'_>) {
         for (status, answer) in answers.as_object().into_iter().flatten() {
             let success = self
@@ -98,7 +98,7 @@ impl Success {
     }
 }
 
-/// The name of the refusal with this status. Each family has its own form of refusals.
+/// The name of the refusal with this status. Each family has a form of refusals.
 fn component_name(status: u16, span: Span) -> String {
     match span {
         Span::Microversions(..) => status.to_string(),
@@ -147,8 +147,8 @@ fn title(status: u16) -> &'static str {
         .unwrap_or("An answer")
 }
 
-/// References to the headers that every response has, and to `more`. `vary` names the component for `Vary`, because a
-/// refusal that is the same at every version lacks the header.
+/// References to the headers of every response, and to `more`. `vary` names the component for `Vary`, because
+/// a refusal without regard to the version lacks the header.
 fn headers(span: Span, vary: &str, more: &[&str]) -> Value {
     let always: &[&str] = match span {
         Span::Microversions(..) => &["OpenStack-API-Version", "X-Openstack-Request-Id", vary],

@@ -1,4 +1,4 @@
-//! Converts the schemas of `wire` to components of the document: one for each step, and one for each definition.
+//! Converts the schemas of `wire` to components of the document: a component for each step and each definition.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use super::code_checks;
 use super::span::{Span, steps};
 use super::texts::ApiTexts;
 
-/// The side of an exchange that a schema describes.
+/// The side of an exchange: a schema describes requests or answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Requests,
     Answers,
 }
 
-/// The schemas of `wire`, and the components made from them so far.
+/// The schemas of `wire`, and the components made so far.
 pub struct Schemas<'a> {
     texts: &'a ApiTexts,
     pub components: BTreeMap<String, Value>,
 }
 
-/// The document that contains a schema: a reference without a file is to this document.
+/// The document of a schema. A reference without a file points into this document.
 #[derive(Clone, Copy)]
 struct Source {
     side: Side,
@@ -44,11 +44,11 @@ impl Source {
     }
 }
 
-/// A schema that is found by the name `noun/name`.
+/// The steps and checks of the schema `noun/name`.
 #[derive(Clone, Copy)]
 struct SchemaSteps<'a> {
     source: Source,
-    /// A schema for each version that changed the schema.
+    /// By version, the schema since the version.
     steps: &'a Value,
     /// The checks of code, of requests alone.
     checks: &'a Value,
@@ -68,7 +68,7 @@ impl<'a> Schemas<'a> {
         self.find(side, schema_name).is_some()
     }
 
-    /// The steps of `noun/name` within `span`, each as a reference to its component. None if there is no such schema.
+    /// The steps of `noun/name` within `span`, each as a reference to a component. Empty for an unknown schema.
     pub fn references(&mut self, side: Side, schema_name: &str, span: Span) -> Vec<(Span, Value)> {
         let (Some(found), Some((_, name))) = (self.find(side, schema_name), schema_name.split_once('/')) else {
             return Vec::new();
@@ -108,7 +108,8 @@ impl<'a> Schemas<'a> {
         code_checks::add(found.checks, step, self.inline(found.source, schema))
     }
 
-    /// The newest step of `noun/name`, or the part of it at `noun/name/…`; `null` if there is none.
+    /// The newest step of `noun/name`, or the value at `noun/name/…` in the step; `null` if the schema or the value is
+    /// missing.
     pub fn newest(&self, schema_name: &str) -> Value {
         let end = schema_name
             .match_indices('/')
@@ -135,7 +136,7 @@ impl<'a> Schemas<'a> {
         })
     }
 
-    /// The target of `{"$ref": "noun.json#/a/b"}`: its document, its name, its value.
+    /// The target of `{"$ref": "noun.json#/a/b"}`: the document, the name, and the value.
     fn referred(&self, source: Source, value: &Value) -> Option<(Source, String, &'a Value)> {
         let (file, pointer) = value.get("$ref")?.as_str()?.split_once('#')?;
         let (noun, document) = self.texts.document(file.strip_suffix(".json").unwrap_or(source.noun))?;

@@ -20,7 +20,7 @@ impl Span {
         Span::Microversions(version, version)
     }
 
-    /// The versions that a route serves.
+    /// The versions served by a route.
     pub const fn of(family: Family) -> Span {
         match family {
             Family::Placement { first, last, .. } => Span::Microversions(first, last),
@@ -28,7 +28,7 @@ impl Span {
         }
     }
 
-    /// The versions in both; `None` if there are none.
+    /// The versions in both spans; `None` if the spans have no version in common.
     pub fn intersection(self, other: Span) -> Option<Span> {
         match (self, other) {
             (Span::Microversions(first, last), Span::Microversions(from, until)) => {
@@ -40,7 +40,7 @@ impl Span {
         }
     }
 
-    /// The smallest span that contains both. Rows of one operation are of one family.
+    /// The smallest span around both. Both spans are of one family, as the rows of an operation are.
     pub fn join(self, other: Span) -> Span {
         match (self, other) {
             (Span::Microversions(first, last), Span::Microversions(from, until)) => {
@@ -50,17 +50,17 @@ impl Span {
         }
     }
 
-    /// Whether it contains `version` or a later one.
+    /// Whether the span contains `version` or a later version.
     pub fn reaches(self, version: Version) -> bool {
         matches!(self, Span::Microversions(_, last) if last >= version)
     }
 
-    /// Whether all of it is `version` or later.
+    /// Whether the span begins at `version` or later.
     pub fn is_since(self, version: Version) -> bool {
         matches!(self, Span::Microversions(first, _) if first >= version)
     }
 
-    /// The key of a step's schema in this part of the step: that of the step, or the first version of a later part.
+    /// The key of a step's schema in this part of the step: the key of the step, or the first version of a later part.
     pub fn key(self, step_key: &str, step: Span) -> String {
         match (self, step) {
             (Span::Microversions(first, _), Span::Microversions(begin, _)) if first > begin => first.to_string(),
@@ -68,7 +68,8 @@ impl Span {
         }
     }
 
-    /// The value of `x-openstack`. Without `max-ver` if it reaches the newest microversion; `null` for the native API.
+    /// The value of `x-openstack`: without `max-ver` if the span reaches the newest microversion; `null` for the native
+    /// API.
     pub fn json(self) -> Value {
         let Span::Microversions(first, last) = self else {
             return Value::Null;
@@ -81,8 +82,8 @@ impl Span {
     }
 }
 
-/// The steps that overlap `span`: the key of each, the overlap, and its schema. The step of the native API has no
-/// version for a key.
+/// The steps with versions in `span`: the key of the step, the common versions, and the schema. The step of the native
+/// API has no version for a key.
 pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     let steps: Vec<(&String, &Value)> = steps.as_object().into_iter().flatten().collect();
     let version = |at: usize| steps.get(at).and_then(|(key, _)| key.parse::<Version>().ok());
@@ -96,7 +97,7 @@ pub fn steps(steps: &Value, span: Span) -> Vec<(String, Span, Value)> {
     found.collect()
 }
 
-/// Merges neighbouring steps that are equal.
+/// Merges equal neighbouring steps.
 pub fn merged<T: PartialEq>(steps: impl IntoIterator<Item = (Span, T)>) -> Vec<(Span, T)> {
     let mut merged: Vec<(Span, T)> = Vec::new();
     for (span, value) in steps {
@@ -108,7 +109,7 @@ pub fn merged<T: PartialEq>(steps: impl IntoIterator<Item = (Span, T)>) -> Vec<(
     merged
 }
 
-/// One schema for several steps: the only step, or `anyOf` all steps, each with its versions.
+/// A schema for several steps: the only step, or `anyOf` all steps, each with its versions.
 pub fn one_of_steps(mut steps: Vec<(Span, Value)>) -> Value {
     if steps.len() == 1 {
         return steps.remove(0).1;
