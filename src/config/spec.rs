@@ -1,6 +1,6 @@
 //! The table of all options as data, for finding options by name, showing options and documenting options.
 //!
-//! The table has all options that OpenStack Placement and its libraries register (release 16.0.0), so that an existing
+//! The table has all options registered by OpenStack Placement and its libraries (release 16.0.0), so an existing
 //! `placement.conf` works here. Each option is either honoured, or accepted with a warning about its replacement.
 
 use std::sync::LazyLock;
@@ -33,8 +33,8 @@ pub static ALL: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
     declared.into_iter().flatten().flat_map(each).collect()
 });
 
-/// The options that placet uses, in display order: `[placet]` comes last, because an operator of OpenStack Placement
-/// knows the sections before.
+/// The options in use, in display order. `[placet]` comes last, because operators know the sections of OpenStack
+/// Placement.
 pub fn honoured() -> Vec<&'static OptionSpec> {
     let mut specs: Vec<_> = ALL.iter().filter(|spec| spec.is_used).collect();
     specs.sort_by_key(|spec| (spec.section == "placet", spec.section != "DEFAULT", spec.section));
@@ -48,7 +48,7 @@ pub fn is_known(section: &str, name: &str) -> bool {
         .any(|spec| has_name(spec) || spec.deprecated.contains(&(section, name)))
 }
 
-/// A further section with an option of this name, preferably an option that placet uses.
+/// A different section with an option of this name, preferably an option in use.
 pub fn home(section: &str, name: &str) -> Option<&'static str> {
     let elsewhere = ALL.iter().filter(|spec| spec.section != section && spec.name == name);
     elsewhere.min_by_key(|spec| !spec.is_used).map(|spec| spec.section)

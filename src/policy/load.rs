@@ -22,10 +22,10 @@ pub struct Loaded {
     pub warnings: Vec<String>,
 }
 
-/// Builds the policy: the defaults, overridden by the files. Later files override earlier ones.
+/// Builds the policy: the defaults, overridden by the files. Later files override earlier files.
 ///
 /// # Errors
-/// A message with the file and line that cannot be used.
+/// A message with the file and the line of the error.
 pub fn load(settings: &PolicySettings, files: &[PolicyFile]) -> Result<Loaded, String> {
     let mut warnings = Vec::new();
     let mut policy = Policy {
@@ -81,12 +81,12 @@ fn read(file: &PolicyFile, policy: &mut Policy, warnings: &mut Vec<String>) -> R
     Ok(())
 }
 
-/// The check of a rule outside of all files. `of_older_name` is the check that a file sets for [`OLDER_NAME`].
+/// The check of a rule outside of all files. `of_older_name` is the check of [`OLDER_NAME`] in a file.
 fn default_check(settings: &PolicySettings, rule: &PolicyRule, of_older_name: Option<&Check>) -> Check {
     let default = parse::text(rule.check, &mut Diagnostics::default());
     let Some(older) = rule.older_check else { return default };
     let older = parse::text(older, &mut Diagnostics::default());
-    // A file that sets the rule by its older name means this rule, unless the file only repeats the default.
+    // A file with the rule's older name means this rule, unless the file only repeats the default.
     if let Some(check) = of_older_name
         && *check != older
         && *check != Check::Rule(rule.name.to_owned())
@@ -101,7 +101,7 @@ fn default_check(settings: &PolicySettings, rule: &PolicyRule, of_older_name: Op
 }
 
 impl Policy {
-    /// Warnings about usable rules that look like mistakes.
+    /// Warnings about usable rules with likely mistakes.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut referred: HashSet<&str> = [OLDER_NAME, self.default_rule.as_str()].into();

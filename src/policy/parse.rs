@@ -1,6 +1,6 @@
 //! Parses the text of a check: `and`, `or`, `not`, parentheses, `@`, `!`, `left:right`.
 //!
-//! A text that cannot be parsed never holds, and is reported. As in oslo.policy, its negation with `not` holds.
+//! An unparsable text never holds, and is reported. As in oslo.policy, the negation of the text with `not` holds.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -36,7 +36,7 @@ pub fn text(text: &str, diagnostics: &mut Diagnostics) -> Check {
     })
 }
 
-/// Parses the list of lists of older policy files. One inner list has to hold, which needs all of its checks.
+/// Parses the list of lists of older policy files. The check holds if all checks of any inner list hold.
 pub fn lists(lists: &[Vec<String>], diagnostics: &mut Diagnostics) -> Check {
     if lists.is_empty() {
         return Check::Always;
@@ -51,7 +51,7 @@ pub fn lists(lists: &[Vec<String>], diagnostics: &mut Diagnostics) -> Check {
     join_checks(Check::Any, checks)
 }
 
-/// The only check, or all of them joined.
+/// The only check, or all checks joined.
 fn join_checks(join: fn(Vec<Check>) -> Check, mut checks: Vec<Check>) -> Check {
     if checks.len() == 1 {
         checks.remove(0)
@@ -66,7 +66,7 @@ enum Word<'a> {
     Open,
     Close,
     Plain(&'a str),
-    /// A word in quotes, which has no meaning of its own.
+    /// A word in quotes, without a meaning.
     Quoted,
 }
 
