@@ -6,12 +6,12 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 use super::rules::Level;
 use crate::mutants::{Mutant, is};
 
-/// The cost of a placement or a part of it. Fields are compared in their order; the least is best.
+/// The cost of a placement or a part of a placement. Fields are compared in their order; the least cost is best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
-    /// Replicas that hard bounds lack.
+    /// The number of replicas by which hard bounds are not met.
     hard: i64,
-    /// Violations of rules that may be broken.
+    /// Violations of rules which may be broken.
     soft: i64,
     over: i64,
     /// Violations of rules of level `Prefer`, and the score.
@@ -23,18 +23,18 @@ pub struct Cost {
 
 impl Cost {
     pub const ZERO: Cost = Cost::new(0, 0, 0, 0, 0);
-    /// A replica that a hard bound lacks.
+    /// The cost of a replica by which a hard bound is not met.
     pub const HARD: Cost = Cost::new(1, 0, 0, 0, 0);
-    /// Less than any difference that matters.
+    /// Less than any relevant difference.
     pub const LEAST: Cost = Cost::new(0, 0, 0, 0, 1);
     const SOFT: Cost = Cost::new(0, 1, 0, 0, 0);
     /// More than the scores of 1,000 replicas together.
     const PREFER: Cost = Cost::new(0, 0, 0, 1 << 48, 0);
     /// The cost of a broken hard rule, if hard rules may be broken: more than all soft violations of 1,000 replicas.
     const BROKEN: Cost = Cost::new(0, 1 << 18, 0, 0, 0);
-    /// The cost of a kept replica that breaks a hard rule by itself: more than all other broken rules.
+    /// The cost of a kept replica on a host excluded by a hard rule: more than the cost of all broken rules.
     pub const UNFIT: Cost = Cost::new(0, 1 << 36, 0, 0, 0);
-    /// The cost of a kept replica on a lost host: more than all broken rules.
+    /// The cost of a kept replica on a lost host: more than the cost of 1,000 unfit replicas.
     pub const LOST: Cost = Cost::new(0, 1 << 46, 0, 0, 0);
     const MAX_OVER: i64 = 1 << 40;
     const MAX_SCORE: i64 = 1 << 35;
@@ -50,7 +50,7 @@ impl Cost {
         }
     }
 
-    /// The cost of one replica. Greater amounts are cut, so that sums of 1,000 cannot overflow.
+    /// The cost of a replica. Greater amounts are cut, so sums of 1,000 replicas cannot overflow.
     pub fn of_replica(over: i64, score: i64, hash: u64) -> Cost {
         Cost {
             over: over.clamp(0, Cost::MAX_OVER),
@@ -60,7 +60,8 @@ impl Cost {
         }
     }
 
-    /// The cost of a domain with `count` replicas, by the weight of its level: even counts have the least squares.
+    /// The cost of a domain with `count` replicas, by the weight of the domain's level: even counts have the least
+    /// squares.
     pub fn of_square(weight: i128, count: u32) -> Cost {
         let uneven = weight * i128::from(count) * i128::from(count);
         Cost {
@@ -69,12 +70,12 @@ impl Cost {
         }
     }
 
-    /// The cost of a replica that stays, by its place in the order of ids.
+    /// The cost of a staying replica, by the place of the replica in the order of ids.
     pub fn of_index(at: usize) -> Cost {
         Cost::LEAST * at as u32
     }
 
-    /// The cost of one violation of a rule that may be broken.
+    /// The cost of a violation of a rule which may be broken.
     pub fn of_level(level: Level) -> Cost {
         match level {
             Level::Hard => Cost::BROKEN,
@@ -83,7 +84,7 @@ impl Cost {
         }
     }
 
-    /// The fields that come before the rank.
+    /// The fields before the rank.
     pub fn before_rank(self) -> Cost {
         Cost {
             rank: 0,
@@ -98,7 +99,7 @@ impl Cost {
         Cost { hash: 0, ..self }
     }
 
-    /// All fields but the hard bounds, to compare placements that keep these bounds.
+    /// All fields but the hard bounds, to compare placements within these bounds.
     pub fn beyond_hard_bounds(self) -> Cost {
         Cost { hard: 0, ..self }
     }

@@ -1,24 +1,23 @@
-//! The tree of the domains of one dimension: interned paths, each with its parent.
+//! The tree of the domains of a dimension: interned paths, each with its parent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A domain of one dimension. [`DomainTree::ROOT`] is no domain, but the place of hosts without a path in the
-/// dimension.
+/// A domain of a dimension. [`DomainTree::ROOT`] is no domain, but the place of hosts without a path in the dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DomainId(pub u32);
 
-/// The longest path that has a text of its own, in bytes.
+/// The longest path with a text for itself, in bytes.
 const OWN_BYTES: usize = 64;
 
-/// The domains of one dimension. A domain has a greater id than its parent.
+/// The domains of a dimension. A domain has a greater id than its parent.
 ///
 /// The naive tree has a text for each path, a quarter of a megabyte for a path with 500 segments. A long path therefore
-/// shares the text of the longer path that was interned. Domains are found by their last segments.
+/// shares the text of the longer interned path. Domains are found by their last segments.
 #[derive(Clone, Debug)]
 pub struct DomainTree {
     parents: Vec<DomainId>,
-    /// By domain: a text, and the length of the path in it.
+    /// By domain: a text, and the length of the path in the text.
     paths: Vec<(Arc<str>, u32)>,
     /// The numbers of the segments, by their texts.
     segments: HashMap<Arc<str>, u32>,
@@ -43,8 +42,7 @@ impl Default for DomainTree {
 impl DomainTree {
     pub const ROOT: DomainId = DomainId(0);
 
-    /// The domain of a path whose segments are separated by `/`. The tree adds the domain and its ancestors if they are
-    /// new.
+    /// The domain of a path with segments separated by `/`. Adds a new domain, and its new ancestors, to the tree.
     pub fn intern(&mut self, path: &str) -> DomainId {
         let (mut domain, mut shared) = (DomainTree::ROOT, None);
         for (segment, end) in segments(path) {
@@ -85,7 +83,7 @@ impl DomainTree {
         self.bytes + self.parents.len() * (64 + OWN_BYTES) + self.segments.len() * 96
     }
 
-    /// The domain of a path that was interned.
+    /// The domain of an interned path.
     pub fn find(&self, path: &str) -> Option<DomainId> {
         segments(path).try_fold(DomainTree::ROOT, |domain, (segment, _)| {
             let segment = *self.segments.get(segment)?;
@@ -99,7 +97,7 @@ impl DomainTree {
         &text[..*length as usize]
     }
 
-    /// The path, for an owner of its own.
+    /// The path as a shared text.
     pub fn shared_path(&self, domain: DomainId) -> Arc<str> {
         let (text, length) = &self.paths[domain.0 as usize];
         if *length as usize == text.len() {
@@ -120,7 +118,7 @@ impl DomainTree {
     }
 }
 
-/// The segments of a path, each with its end. All segments after the first begin with the `/` before the segment.
+/// The segments of a path, each with its end. All segments after the first begin with `/`.
 fn segments(path: &str) -> impl Iterator<Item = (&str, usize)> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     let mut begin = 0;

@@ -1,4 +1,4 @@
-//! The live part of a dimension: the domains that hold an eligible host. Only live domains are compared.
+//! The live part of a dimension: the domains with an eligible host. Only live domains are compared.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use super::domain_tree::{DomainId, DomainTree};
 use super::groups::Groups;
 use crate::mutants::{Mutant, is};
 
-/// The domains of one dimension that hold eligible hosts, and the root.
+/// The domains of a dimension with eligible hosts, and the root.
 #[derive(Clone, Debug)]
 pub struct LiveTree {
     parents: Vec<u32>,
@@ -76,12 +76,12 @@ impl LiveTree {
         self.parents[domain as usize]
     }
 
-    /// The live domains that lie directly in a domain.
+    /// The live domains directly in a domain.
     pub fn children(&self, domain: u32) -> &[u32] {
         self.children.of_group(domain)
     }
 
-    /// The live domains of the first level with several live domains; empty if there is no such level.
+    /// The live domains of the first level with several live domains; empty if no level has several.
     pub fn first_level(&self) -> &[u32] {
         self.children(self.fork)
     }
@@ -92,8 +92,8 @@ impl LiveTree {
         !self.first_level().is_empty() && inside.sum::<u32>() < self.hosts[0]
     }
 
-    /// The domains that a limit holds for: the first level with several live domains. Without such a level, the topmost
-    /// live domain, which holds all others.
+    /// The domains under a limit: the first level with several live domains. If no level has several, the topmost live
+    /// domain, which holds all live domains.
     pub fn limited_level(&self) -> &[u32] {
         match self.first_level() {
             [] => self.children(0),
@@ -118,7 +118,7 @@ impl LiveTree {
         domain
     }
 
-    /// Whether a domain is `top` or lies in it.
+    /// Whether a domain is `top` or lies in `top`.
     pub fn is_in(&self, mut domain: u32, top: u32) -> bool {
         while domain > top {
             domain = self.parent(domain);
@@ -126,7 +126,8 @@ impl LiveTree {
         domain == top
     }
 
-    /// The placed replicas that pass, in each domain and below. A domain counts a replica on several hosts once.
+    /// The placed replicas for which `passes` holds, in each domain and below. A domain counts a replica on several
+    /// hosts once.
     pub fn counts(&self, dimension: &Dimension, standing: Standing, passes: impl Fn(usize) -> bool) -> Vec<u32> {
         let leaf = |host: u32| dimension.leaves[host as usize].0;
         let mut counts = vec![0; self.len()];

@@ -1,5 +1,5 @@
-//! Chooses the replicas that go when fewer are wanted: the search of a placement, whose items are the candidates to
-//! stay.
+//! Chooses the replicas to release when fewer are wanted: the search of a placement, with the candidates to stay as
+//! items.
 
 pub mod falling;
 
@@ -14,19 +14,19 @@ use super::rules::{Level, within_rule};
 use super::within::{AxisDomain, best_to_keep};
 use crate::interrupt::Interrupt;
 
-/// The result: the replicas that go.
+/// The result: the released replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Released {
     /// The indices of the replicas, ascending.
     pub gone: Vec<usize>,
-    /// If not, the budget was spent, and a better choice may exist.
+    /// If false, the budget was spent, and a better choice may exist.
     pub is_exact: bool,
 }
 
-/// Chooses the replicas to go, so that at most [`Workload::wanted`] of each role are left. First go replicas without a
-/// place, then replicas on lost hosts, then replicas that break a hard rule by themselves. The search chooses the rest:
-/// the fewest broken rules, then the most even counts, then the highest index. [`Workload::placed`] is ignored. After
-/// `interrupt` is set the answer comes soon, and means nothing.
+/// Chooses the replicas to release, so that at most [`Workload::wanted`] of each role are left. First go replicas
+/// without a place, then replicas on lost hosts, then replicas on hosts or domains excluded by a hard rule. The search
+/// chooses the rest: the fewest broken rules, the most even counts, the highest index. [`Workload::placed`] is ignored.
+/// After `interrupt` is set the answer comes soon, and means nothing.
 pub fn release(
     cluster: &Cluster,
     eligible: &Eligible,
@@ -71,7 +71,7 @@ pub fn release(
     Released { gone, is_exact }
 }
 
-/// The replicas to go that have no place, and by role the number of further replicas to go.
+/// The replicas to release without a place, and by role the number of further replicas to release.
 fn unplaced(workload: &Workload, replicas: &[Releasable]) -> (Vec<usize>, Vec<u32>) {
     let mut surplus = vec![0_u32; workload.wanted.len()];
     for replica in replicas {
@@ -90,7 +90,7 @@ fn unplaced(workload: &Workload, replicas: &[Releasable]) -> (Vec<usize>, Vec<u3
     (gone, surplus)
 }
 
-/// The level and the domain of a rule `within`: the domain that keeps the most replicas on hosts that are not lost.
+/// The level and the domain of a `Within` rule: the domain with the most replicas on hosts that are not lost.
 fn domain_to_keep(cluster: &Cluster, workload: &Workload, replicas: &[Releasable]) -> Option<(Level, AxisDomain)> {
     let (_, within) = within_rule(workload.rules)?;
     let placed = |are_lost: bool| -> Vec<PlacedReplica> {

@@ -1,5 +1,5 @@
-//! The rules of a workload: spread among its own replicas, one domain for all of its replicas,
-//! affinity and anti-affinity to other workloads.
+//! The rules of a workload: the spread of its replicas, a domain for all its replicas, affinity and anti-affinity to
+//! further workloads.
 
 pub mod affinity;
 pub mod modes;
@@ -21,14 +21,14 @@ pub enum Level {
     Hard,
     /// The rule is broken only if no placement keeps the rule.
     Soft,
-    /// The rule decides between placements that are equal in soft violations and in the amount above normal limits.
+    /// The rule decides between placements with equal soft violations and equal amounts above normal limits.
     Prefer,
 }
 
-/// A dimension that a rule is about.
+/// A dimension of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {
-    /// The built-in dimension in which each host is a domain of its own.
+    /// The built-in dimension, in which each host is a domain.
     Host,
     /// An index of [`super::Cluster::dimensions`].
     Domain(usize),
@@ -36,7 +36,7 @@ pub enum Axis {
 
 /// Spreads the replicas of the workload over domains.
 ///
-/// Without a `Spread` rule that names [`Axis::Host`], a host takes one replica of the workload.
+/// Without a `Spread` rule over [`Axis::Host`], a host takes a single replica of the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     pub level: Level,
@@ -50,7 +50,7 @@ pub struct Spread {
 /// How even a spread has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// SiblingCounts differ by at most 1, at every level.
+    /// The counts of sibling domains differ by at most 1, at every level.
     MaxDifference,
     /// No domain of the first level with several domains holds the majority.
     QuorumSafe,
@@ -61,18 +61,18 @@ pub enum Mode {
     OneEach,
 }
 
-/// Affinity or anti-affinity to the replicas of other workloads.
+/// Affinity or anti-affinity to the replicas of named workloads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affinity {
     pub level: Level,
     pub kind: AffinityKind,
-    /// The hosts or domains, at any level, with replicas of the other workloads.
+    /// The hosts or domains, at any level, with replicas of the named workloads.
     pub members: Members,
 }
 
-/// Keeps all replicas of the workload in one domain of a dimension. A workload has at most one such rule.
+/// Keeps all replicas of the workload in a single domain of a dimension. A workload has at most one `Within` rule.
 ///
-/// A hard rule makes the hosts of all other domains ineligible. With [`Axis::Host`] a host takes several replicas.
+/// A hard rule leaves only the hosts of a single domain eligible. With [`Axis::Host`] a host takes several replicas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Within {
     pub level: Level,
@@ -87,7 +87,7 @@ pub enum AffinityKind {
     AntiAffinity,
 }
 
-/// Hosts, or domains of one dimension.
+/// Hosts, or domains of a dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Members {
     Hosts(Vec<u32>),
@@ -102,7 +102,7 @@ pub fn spreads(rules: &[Rule]) -> impl Iterator<Item = (usize, &Spread)> {
     })
 }
 
-/// The rule `within` with its index. A workload has at most one.
+/// The `Within` rule with its index. A workload has at most one `Within` rule.
 pub fn within_rule(rules: &[Rule]) -> Option<(usize, &Within)> {
     rules.iter().enumerate().find_map(|(at, rule)| match rule {
         Rule::Within(within) => Some((at, within)),
@@ -110,7 +110,7 @@ pub fn within_rule(rules: &[Rule]) -> Option<(usize, &Within)> {
     })
 }
 
-/// The rule `within` with its index, if the rule is hard.
+/// The `Within` rule with its index, if the rule is hard.
 pub fn hard_within_rule(rules: &[Rule]) -> Option<(usize, &Within)> {
     within_rule(rules).filter(|(_, within)| within.level == Level::Hard)
 }

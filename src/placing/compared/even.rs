@@ -16,7 +16,8 @@ impl Range {
         self.least <= count && count <= self.most
     }
 
-    /// The range of a domain that keeps its placed replicas: a domain above its share receives none.
+    /// The range of a domain with `placed` replicas: a domain above the even share receives none, and keeps its
+    /// replicas.
     pub fn beside(self, placed: u32) -> Range {
         if placed > self.most {
             return Range::of(0, placed);
@@ -30,14 +31,13 @@ impl Range {
     }
 }
 
-/// Sibling domains with their placed replicas, which share new replicas evenly: a domain that receives a replica ends
-/// at most 1 above the least of its siblings. So new replicas fill the emptiest domains first, as water does. A domain
-/// above the others receives none, and keeps its replicas.
+/// Sibling domains with their placed replicas, for an even spread of new replicas. A domain with a new replica ends at
+/// most 1 above the least of its siblings. So new replicas fill the emptiest domains first, as water does.
 #[derive(Clone, Debug)]
 pub struct SiblingCounts {
     /// The number of domains.
     domains: u32,
-    /// The placed replicas of the domains that have any, ascending.
+    /// The placed replicas of the domains with any, ascending.
     placed: Vec<u32>,
 }
 
@@ -49,7 +49,7 @@ impl SiblingCounts {
         SiblingCounts { domains, placed }
     }
 
-    /// The replicas of each domain that may receive a replica, if all domains together have `total`. A domain with more
+    /// The range for each domain which may receive a replica, if all domains together have `total`. A domain with more
     /// placed replicas than the range receives none.
     pub fn share(&self, total: u32) -> Range {
         if self.domains == 0 {

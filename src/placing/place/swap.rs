@@ -1,5 +1,4 @@
-//! Which move would help: a placed replica that stands in the way of the missing replicas, and a host to which it could
-//! move.
+//! Finds a helpful move: a placed replica in the way of the missing replicas, and a new host for the replica.
 
 use std::collections::HashSet;
 
@@ -9,13 +8,13 @@ use crate::placing::cluster::{Cluster, Dimension, FurtherHost, Hosts, PlacedRepl
 use crate::placing::domain_tree::DomainId;
 use crate::placing::eligible::Eligible;
 
-/// The most replicas that are tried. Of replicas in the same domains one is tried.
+/// The most tried replicas. Of replicas with the same role and domains the first is tried.
 const MOST_TRIED: usize = 16;
 
-/// No further replica is tried when one part in this number of the budget is spent.
+/// The search ends after this fraction of the budget: a tenth.
 const SHARE: u64 = 10;
 
-/// A move of one placed replica, after which the missing replicas have a place.
+/// A move of a placed replica, after which the missing replicas have a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swap {
     /// The host of the replica, and the host to which the replica moves.
@@ -23,7 +22,8 @@ pub struct Swap {
     pub to: u32,
 }
 
-/// A move that helps a refused request. Only replicas of roles with missing replicas are tried, and `None` is no proof.
+/// A helpful move for a refused request. Only replicas of roles with missing replicas are tried, and `None` is no
+/// proof.
 pub fn swap(
     (cluster, eligible): (&Cluster, &Eligible),
     hosts: &impl Hosts,

@@ -18,13 +18,14 @@ use crate::placing::search::role_prices::priced_cells;
 use crate::placing::search::{WantedReplicas, search, search_with_room};
 use crate::placing::within::AxisDomain;
 
-/// The most replicas on several hosts of which each may stay or go. The others count on their first hosts.
+/// The most replicas on several hosts with a choice of staying or going. All further replicas count on their first
+/// hosts.
 const MOST_ON_SEVERAL: usize = 4;
 
-/// The places of a host that takes several replicas. The room is not known, and a workload has at most 1,000 replicas.
+/// The assumed room of a host for several replicas: the real room is not known, and a workload has at most 1,000.
 const MOST_ON_A_HOST: u32 = 1_000;
 
-/// A replica that may go when fewer are wanted. Its index is its rank in the order of ids.
+/// A replica which may go when fewer are wanted. The index of the replica is its rank in the order of ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Releasable {
     pub role: usize,
@@ -34,7 +35,7 @@ pub struct Releasable {
     pub lost: bool,
 }
 
-/// Replicas that stay.
+/// Staying replicas with their hosts.
 #[derive(Clone, Default)]
 pub struct Staying {
     placed: Vec<PlacedReplica>,
@@ -77,7 +78,7 @@ impl KeptSet {
     }
 }
 
-/// The replicas of roles with a surplus. Each is an item of its own, which may stay.
+/// The replicas of roles with a surplus. Each replica is an item, which may stay.
 pub struct Falling<'a> {
     pub cluster: &'a Cluster,
     pub eligible: &'a Eligible,
@@ -122,8 +123,8 @@ impl Falling<'_> {
         stays
     }
 
-    /// Keeps the best replicas. A replica on several hosts is no item of a flow: for each set of these replicas that
-    /// may stay, the best other replicas are chosen.
+    /// Keeps the best replicas. A replica on several hosts is no item of a flow. So each set of these replicas is
+    /// tried, and the flow chooses the best replicas beside the set.
     fn keep_best_on_several(&self, keep: &[u32], staying: &Staying) -> Option<KeptSet> {
         let several = (0..self.replicas.len()).filter(|&item| self.replicas[item].1.hosts.len() > 1);
         let several: Vec<usize> = several.collect();
@@ -160,8 +161,8 @@ impl Falling<'_> {
         })
     }
 
-    /// Keeps the best replicas beside the staying replicas, without the replicas that are decided. `None` if the search
-    /// found no answer before its budget was spent.
+    /// Keeps the best undecided replicas beside the staying replicas. `None` if the search found no answer before the
+    /// budget was spent.
     fn keep_best(&self, keep: &[u32], staying: &Staying, is_decided: &[bool]) -> Option<KeptSet> {
         let Eligible { trees, any, .. } = self.eligible;
         let domains = trees.iter().map(|tree| tree.len() as u64).sum::<u64>();
@@ -204,7 +205,7 @@ impl Falling<'_> {
         })
     }
 
-    /// The demands of the rules for one replica more. `None` without a hard spread.
+    /// The demands of the rules on a workload with one replica more. `None` without a hard spread.
     fn next(&self, standing: Standing) -> Option<Compared> {
         let rules = rules_of_next(self.workload, self.eligible)?;
         let one_a_host = !has_host_rule(self.workload.rules);
@@ -218,7 +219,8 @@ impl Falling<'_> {
         ))
     }
 
-    /// One replica more on the eligible hosts without a staying replica. Room of the hosts is not known.
+    /// The search for a further replica on the eligible hosts without a staying replica. The room of the hosts is not
+    /// known.
     fn growth<'a>(&self, next: &'a Compared, compared: &Compared, standing: Standing) -> Growth<'a> {
         let one_a_host = !has_host_rule(self.workload.rules);
         let index = self
@@ -287,7 +289,7 @@ fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
     cap.unwrap_or(if has_host_rule(workload.rules) { u32::MAX } else { 1 })
 }
 
-/// The falling replicas that are not decided, as items of a search.
+/// The falling replicas without a decision, as items of a search.
 struct FallingItems<'a> {
     falling: &'a Falling<'a>,
     is_decided: &'a [bool],

@@ -1,5 +1,5 @@
-//! Resolves spread rules: the mode and the limit of each `Spread` rule in each of its dimensions, for n replicas on the
-//! eligible hosts.
+//! Resolves spread rules: the mode and the limit of each `Spread` rule in each dimension of the rule, for n replicas on
+//! the eligible hosts.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ pub fn quorum(n: u32) -> u32 {
     n / 2 + 1
 }
 
-/// The replicas that may be down at once.
+/// The most replicas which may be down while the majority is up.
 pub fn may_be_down(n: u32) -> u32 {
     n.saturating_sub(quorum(n))
 }
 
-/// The most replicas in one of `domains` domains that is quorum-safe. If n replicas have no place under this limit, the
-/// limit is one more.
+/// The most replicas in each of `domains` domains under quorum safety. If n replicas have no place under this limit,
+/// the limit is 1 more.
 pub fn quorum_limit(n: u32, domains: u32) -> u32 {
     let limit = may_be_down(n).max(1);
     limit + u32::from(domains * limit < n)
 }
 
-/// A `Spread` rule in one dimension.
+/// A `Spread` rule in a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AxisRule {
     pub rule: usize,
@@ -33,12 +33,12 @@ pub struct AxisRule {
     pub axis: Axis,
     /// Never `Adaptive`.
     pub mode: Mode,
-    /// The number of domains at the first level with several domains; 0 without such a level.
+    /// The number of domains at the first level with several domains; 0 if no level has several.
     pub domains: u32,
-    /// The most replicas in a domain of this level, besides the share of a max-difference. Without such a level, a
+    /// The most replicas in a domain of this level, besides the share of a max-difference. If no level has several, a
     /// strict rule limits the only domain, whose loss takes the majority.
     pub cap: Option<u32>,
-    /// Under a strict rule, the most replicas in a domain or on a host that `safe` compares.
+    /// Under a strict rule, the most replicas in a domain or on a host compared by `safe`.
     pub strict: Option<u32>,
 }
 
@@ -80,7 +80,7 @@ pub fn axis_rules(workload: &Workload, trees: &[Arc<LiveTree>], eligible: u32) -
     all
 }
 
-/// The rules as for one replica more. `None` if no hard `Spread` rule holds.
+/// The rules for a further replica. `None` without a hard `Spread` rule.
 pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<AxisRule>> {
     let mut wanted = workload.wanted.to_vec();
     wanted.push(1);
@@ -93,7 +93,8 @@ pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<Axi
     has_hard.then(|| axis_rules(&next, trees, *count))
 }
 
-/// Whether a rule says how many replicas of the workload a host takes. Without such a rule a host takes one replica.
+/// Whether a rule says how many replicas of the workload a host takes. Without a host rule a host takes a single
+/// replica.
 pub fn has_host_rule(rules: &[Rule]) -> bool {
     let is_in_one = matches!(within_rule(rules), Some((_, within)) if within.axis == Axis::Host);
     is_in_one || spreads(rules).any(|(_, spread)| spread.axes.contains(&Axis::Host))
@@ -117,7 +118,7 @@ fn resolved(spread: &Spread, n: u32, eligible: u32, domains: impl Fn(Axis) -> u3
     }
 }
 
-/// Under one-each a host takes one replica, even if the host is the only host.
+/// Under one-each a host takes a single replica, even if the host is the only host.
 fn cap(mode: Mode, axis: Axis, n: u32, domains: u32) -> Option<u32> {
     match mode {
         Mode::OneEach => (domains > 0 || axis == Axis::Host).then_some(1),

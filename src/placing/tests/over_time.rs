@@ -1,4 +1,4 @@
-//! Workloads that grow and shrink: one replica more, a zone that comes back, and fewer replicas.
+//! Workloads over time: growth by a replica, a zone after its return, and fewer replicas.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::placing::{Axis, Effort, Mode, PlacedReplica, Releasable, Rule, Worklo
 
 const SEEDS: u64 = 4;
 
-/// `sizes[zone]` hosts in each zone of one dimension, all eligible.
+/// `sizes[zone]` hosts in each zone of a dimension, all eligible.
 fn zones(sizes: &[usize]) -> World {
     let hosts = sizes.iter().enumerate();
     let paths: Vec<String> = hosts
@@ -37,7 +37,7 @@ fn first_of_zones(sizes: &[usize], counts: &[u32]) -> Vec<PlacedReplica> {
     placed
 }
 
-/// The replicas in each zone after the workload grew to `n`. `None` if it was refused.
+/// The replicas in each zone after the workload grew to `n`. `None` after a refusal.
 fn grown(world: &World, sizes: &[usize], placed: &[PlacedReplica], n: u32) -> Option<Vec<u32>> {
     let rules = [spread(Mode::MaxDifference, &[Axis::Domain(0)])];
     let wanted = [n];
@@ -80,7 +80,7 @@ fn found_p1_a_new_replica_lessens_a_difference() {
 
 #[test]
 fn found_p1_a_domain_above_the_others_receives_none() {
-    // The third zone has room for one replica.
+    // The third zone has room for a single replica.
     let sizes = [10, 10, 1];
     let placed = first_of_zones(&sizes, &[3, 3, 0]);
     let world = zones(&sizes);
@@ -102,7 +102,7 @@ fn can_place(world: &World, rules: &[Rule], placed: &[PlacedReplica], n: u32, se
         .then(|| [placed, answer.replicas.as_slice()].concat())
 }
 
-/// Each size that is granted at once is reached one by one, on every full grid.
+/// On a full grid, a workload grows step by step to every size with a placement at once.
 #[test]
 fn found_p2_every_size_of_a_grid_is_reached_one_by_one() {
     let rules = [spread(Mode::Adaptive, &BOTH)];
@@ -121,7 +121,7 @@ fn found_p2_every_size_of_a_grid_is_reached_one_by_one() {
     }
 }
 
-/// Beside replicas that another program placed, a move helps: after it the next replica has a place.
+/// If another program placed the replicas, a move helps: after the move the next replica has a place.
 #[test]
 fn found_p2_a_refusal_says_which_move_would_help() {
     let world = grid(3, 3);
@@ -150,7 +150,7 @@ fn found_p2_a_refusal_says_which_move_would_help() {
     );
 }
 
-/// Five replicas on a grid of 3 x 3 whose spread is even, and that admit no sixth.
+/// Five replicas on a grid of 3 x 3 with an even spread, but without a place for a sixth replica.
 fn stuck_five(world: &World, rules: &[Rule]) -> Vec<PlacedReplica> {
     let sets = world.sets(rules, 5).into_iter().map(|names| {
         let hosts = names.iter().map(|name| world.host(name));
@@ -200,7 +200,7 @@ fn found_p3_a_new_placement_is_the_most_even_set() {
     }
 }
 
-/// Of two hosts with room for one more beside them, the host with the better rank is taken.
+/// Of two hosts with room for a further replica beside them, the host with the better rank is taken.
 #[test]
 fn found_p2_of_hosts_with_room_for_one_more_the_best_by_rank_is_taken() {
     let mut world = World::of(&[("h0", &["0/0", "0"]), ("h1", &["1", "2"]), ("h4", &["0/0", "2"])]);

@@ -1,5 +1,5 @@
-//! Random walks: workloads grow and shrink, hosts go and come back, and other programs move consumers. After each step
-//! the layer and the oracle agree.
+//! Random walks: workloads grow and shrink, hosts go and come back, and foreign programs move consumers. After each
+//! step the layer and the oracle agree.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ const STEPS: usize = 10;
 enum Step {
     Grow,
     Shrink(u32),
-    /// The host is not eligible from now on, with the last other host in its domains.
+    /// The host is not eligible from now on. After its last eligible host a domain is dead.
     Lose(usize),
     Return(usize),
     Move {
@@ -38,7 +38,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One replica more, if the layer grants the replica.
+/// Adds a replica, if the layer grants the replica.
 fn grow(case: &mut Case) -> Result<(), TestCaseError> {
     case.wanted[0] += 1;
     atomic_equals_the_oracle(case)?;
@@ -110,7 +110,7 @@ proptest! {
     }
 }
 
-/// The sizes that are granted at once, and refused when the workload grows one by one, with loads from a seed.
+/// Counts the sizes refused to a workload that grows by single replicas, and the sizes with a placement at once.
 fn refused_sizes(world: &World, seed: u64) -> (u32, u32) {
     let rules = [spread(Mode::Adaptive, &BOTH)];
     let mut placed: Vec<PlacedReplica> = Vec::new();
@@ -132,8 +132,8 @@ fn refused_sizes(world: &World, seed: u64) -> (u32, u32) {
     (refused, granted)
 }
 
-/// With `rank` the emptiest hosts come before evenness, so a workload may end at a set that cannot grow. The room for
-/// one more comes before `rank`.
+/// With `rank` the emptiest hosts come before evenness, so a workload may end at a set that cannot grow. The room for a
+/// further replica comes before `rank`.
 #[test]
 fn found_p2_with_random_loads_at_most_one_size_in_a_hundred_is_refused() {
     let (mut refused, mut granted) = (0, 0);

@@ -18,7 +18,7 @@ fn config() -> ProptestConfig {
     proptest_config(CASES, FULL_CASES)
 }
 
-/// The domains of the rule: the paths of hosts, or each host, each with its hosts.
+/// The domains of the rule, each as the set of its hosts: the paths of hosts, or each host.
 fn domains(world: &World, axis: Axis) -> Vec<BTreeSet<u32>> {
     let hosts = 0..world.names.len() as u32;
     let Axis::Domain(dimension) = axis else {
@@ -40,7 +40,7 @@ fn count_in(domain: &BTreeSet<u32>, replicas: &[PlacedReplica]) -> usize {
     replicas.iter().filter(|replica| domain.contains(&replica.host)).count()
 }
 
-/// The most placed replicas in one of the domains.
+/// The greatest number of placed replicas in a domain.
 fn most_placed(case: &Case, domains: &[BTreeSet<u32>]) -> usize {
     let counts = domains.iter().map(|domain| count_in(domain, &case.placed));
     counts.max().unwrap_or(0)
@@ -57,7 +57,7 @@ fn only_in(case: &Case, domain: &BTreeSet<u32>) -> Case {
     case
 }
 
-/// The placements that the rule admits, each with its key. A workload of one needs no domain.
+/// The admitted placements, each with its key. A workload with a single replica needs no domain.
 fn placements(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedReplica>)> {
     let found = placements_in_domains(case, rule, number);
     let is_single = case.placed.is_empty() && case.workload().wanted.iter().sum::<u32>() <= 1;
@@ -74,7 +74,7 @@ fn placements(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedRep
     all.into_iter().map(|new| (question.key(&new), new)).collect()
 }
 
-/// The placements of all domains that the rule admits, each with its key.
+/// The admitted placements in all domains of the rule, each with its key.
 fn placements_in_domains(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedReplica>)> {
     let all = domains(&case.world, rule.axis);
     let most = most_placed(case, &all);
@@ -155,7 +155,7 @@ fn judgement_equals_the_oracle(case: &Case, rule: Within) -> Result<(), TestCase
         .iter()
         .filter(|domain| count_in(domain, &case.placed) == most)
         .collect();
-    // Of several domains the layer chooses one.
+    // Of several fullest domains the layer chooses a domain.
     if rule.level == Level::Hard && (most == 0 || fullest.len() > 1) {
         return Ok(());
     }
