@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::snapshot::{ClassId, Slot};
 
-/// An assignment of providers to a request: a claim that would be granted at this moment.
+/// An assignment of providers to a request. A claim for the candidate would be granted at this moment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
     /// No pair of provider and class occurs twice.
@@ -14,7 +14,7 @@ pub struct Candidate {
     pub mappings: Vec<(Arc<str>, GroupProviders)>,
 }
 
-/// An amount of one class from one provider.
+/// An amount of a class from a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Placement {
     pub slot: Slot,
@@ -23,7 +23,7 @@ pub struct Placement {
 }
 
 impl Candidate {
-    /// The same candidate on a different provider. The candidate must be of one provider alone.
+    /// The same candidate on a different provider. The candidate must be of a single provider.
     pub fn moved_to(&self, slot: Slot) -> Candidate {
         let placements = self.placements.iter().map(|placement| Placement { slot, ..*placement });
         let mappings = self.mappings.iter();
@@ -34,8 +34,8 @@ impl Candidate {
     }
 }
 
-/// The providers that serve a group: at least one, each once, in the order of addition. A group of a single provider,
-/// as usual, allocates no memory.
+/// The providers of a group, each once, in the order of addition: at least one. A group of a single provider, as usual,
+/// allocates no memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GroupProviders {
     One(Slot),

@@ -1,4 +1,4 @@
-//! Evaluates a filter over one block: 64 providers at a time, with a bit for each provider that still passes.
+//! Evaluates a filter over a block: 64 providers at a time, with a bit for each passing provider.
 
 use super::described_filter::HostFilter;
 use super::explain::{Explain, Rejection};
@@ -37,7 +37,7 @@ pub(super) fn fitting<E: Explain>(
     scan.passing
 }
 
-/// The scan of one block. Each of its conditions returns whether any lane still passes.
+/// The scan of a block. Each condition returns whether any lane still passes.
 struct BlockScan<'e, E> {
     block: usize,
     group: usize,
@@ -46,7 +46,7 @@ struct BlockScan<'e, E> {
 }
 
 impl<E: Explain> BlockScan<'_, E> {
-    /// Keeps `lanes` and reports all other passing lanes as rejected.
+    /// Keeps the passing lanes in `lanes`, and reports the rest as rejected.
     fn keep(&mut self, lanes: u64, reason: Rejection) -> bool {
         self.keep_or(lanes, |_| reason)
     }
@@ -122,7 +122,7 @@ impl<E: Explain> BlockScan<'_, E> {
         self.passing != 0
     }
 
-    /// The lanes that pass so far and whose root matches.
+    /// The matching roots, and the passing lanes with a matching root.
     fn with_matching_host(&self, snapshot: &Snapshot, host: &HostFilter, data: &Block) -> u64 {
         let here = host.matching(snapshot, self.block, data.roots);
         let children = lanes_where(self.passing & !data.roots, |lane| {
@@ -141,7 +141,7 @@ impl<E: Explain> BlockScan<'_, E> {
             return;
         }
         let capacity = data.free_capacity();
-        // With explanations every rejected provider needs its own reason, so no block is skipped.
+        // With explanations every rejected provider needs a reason, so no block is skipped.
         let may_fit = |&(class, amount): &(ClassId, i64)| capacity.may_fit(class, amount);
         if !E::ENABLED && !filter.ignores_room && !filter.amounts.iter().all(may_fit) {
             self.passing = 0;
@@ -194,29 +194,29 @@ fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64
         return 0;
     };
     let used = data.usage.used(class);
-    // Limits are within ±2^62, so the subtraction below cannot overflow for an amount of the API; others are clamped.
+    // Limits are within ±2^62, so the subtraction below cannot overflow for an amount of up to 2^61.
     let amount = amount.clamp(0, 1 << 61);
     let has_room = |lane: usize| u64::from(used[lane] <= column.limits[lane] - amount);
     if lanes.count_ones() < 24 {
         return lanes_of(lanes).fold(0, |found, lane| found | has_room(lane) << lane);
     }
-    // Shifting the whole mask by one each time is several times faster than shifting each bit to its position.
+    // Shifting the whole mask by a bit each time is several times faster than shifting each bit to its position.
     lanes & (0..LANES).rev().fold(0, |found, lane| found << 1 | has_room(lane))
 }
 
-/// Whether one provider has a trait of each required set, and no forbidden trait.
+/// Whether a provider has a trait of each required set, and no forbidden trait.
 pub(super) fn has_traits(snapshot: &Snapshot, traits: &TraitIds, slot: Slot) -> bool {
     let any = |ids: &Vec<TraitId>| ids.iter().any(|&id| snapshot.has_trait(slot, id));
     traits.required.iter().all(any) && !any(&traits.forbidden)
 }
 
-/// Whether one provider is itself in an aggregate of each required set.
+/// Whether a provider itself is in an aggregate of each required set.
 pub(super) fn is_in_required_aggregates(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     let any = |ids: &Vec<AggregateId>| ids.iter().any(|&id| snapshot.is_member(slot, id));
     members.any_of.iter().all(any)
 }
 
-/// Whether one provider is itself in a forbidden aggregate.
+/// Whether a provider itself is in a forbidden aggregate.
 pub(super) fn is_in_forbidden_aggregate(snapshot: &Snapshot, members: &MemberIds, slot: Slot) -> bool {
     members.forbidden.iter().any(|&id| snapshot.is_member(slot, id))
 }

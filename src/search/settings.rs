@@ -4,15 +4,15 @@ use super::block_walk::SharedOrder;
 use super::request::Request;
 use crate::interrupt::Interrupt;
 
-/// The deployment's configuration of all searches, and the means to cancel one search.
+/// The deployment's configuration of all searches, and the means to cancel a search.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// Determines the order in which the cloud is searched: the same seed over the same version gives the same
-    /// candidates in the same order. Each request with a limit has its own seed. All other requests have the seed of
-    /// the process, unless candidates are to be randomized.
+    /// candidates in the same order. Each request with a limit has a new seed. A request without a limit has the seed
+    /// of the process, unless candidates are to be randomized.
     pub seed: u64,
-    /// The shared order of large samples. `seed` then decides at which block the sample begins, and which lane of a
-    /// block comes first.
+    /// The shared order of large samples. With a shared order `seed` decides at which block the sample begins, and
+    /// which lane of a block comes first.
     pub order: Option<SharedOrder>,
     /// `[placement] max_allocation_candidates`; `None` if the option is -1. Zero still gives one candidate, as in
     /// OpenStack Placement.
@@ -20,7 +20,7 @@ pub struct SearchSettings {
     /// `[placet] max_candidates`: cuts an answer if `max` is `None`.
     pub ceiling: usize,
     pub tree_order: TreeOrder,
-    /// `[placet] max_combinations`: a search that ranks compares at most this many candidates of one tree.
+    /// `[placet] max_combinations`: a search with a rank compares at most this many candidates of a tree.
     pub max_combinations: usize,
     /// `[placet] strict_step_size`: `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict_step: bool,
@@ -30,7 +30,7 @@ pub struct SearchSettings {
 }
 
 impl SearchSettings {
-    /// No limit on the number of candidates, one tree after the other.
+    /// No limit on the number of candidates, tree after tree.
     pub fn uncut(seed: u64) -> SearchSettings {
         SearchSettings {
             seed,
@@ -61,8 +61,8 @@ pub struct SearchLimits {
     /// The number of steps (parts placed) since the last solution of a tree after which every further step is checked
     /// against the bounds. Up to this number, trying is often cheaper than checking.
     pub steps_before_bound: u64,
-    /// The number of 8-byte words that the trees waiting for their third or a later round may occupy together. Of
-    /// further trees only the last solution is kept, and their offers are collected again in their next round.
+    /// The most 8-byte words of the trees waiting for their third or a later round. Of further trees only the last
+    /// solution is kept, and their offers are collected again in their next round.
     pub waiting_words: usize,
 }
 
@@ -79,9 +79,9 @@ impl Default for SearchLimits {
 /// `[placement] allocation_candidates_generation_strategy`: the order of candidates of different trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TreeOrder {
-    /// All candidates of one tree, then all candidates of the next.
+    /// All candidates of a tree before the candidates of the next tree.
     #[default]
     DepthFirst,
-    /// Round-robin: one candidate of each tree in every round.
+    /// Round-robin: a candidate of each tree in every round.
     BreadthFirst,
 }

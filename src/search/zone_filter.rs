@@ -1,4 +1,4 @@
-//! Skips whole regions of the snapshot that cannot contain a result, by their zone maps.
+//! Skips whole regions of the snapshot if the zone maps of the regions exclude a result.
 //!
 //! A region is 64 blocks (4,096 providers). The snapshot keeps a zone map of each region (`snapshot/zone_map.rs`). A
 //! search evaluates a zone map once and caches the result for the remaining blocks of the region.
@@ -6,13 +6,13 @@
 use super::explain::Explain;
 use super::snapshot::{Slot, Snapshot};
 
-/// By region, once evaluated: whether the region may contain a result. `None` in a search of one tree, because
+/// By region, once evaluated: whether the region may contain a result. `None` in a search of a single tree, because
 /// evaluating a zone map takes longer than scanning the few blocks of a tree.
 #[derive(Debug)]
 pub(super) struct ZoneFilter(Option<Vec<Option<bool>>>);
 
 impl ZoneFilter {
-    /// For a search of one tree, or of everything.
+    /// For a search of a single tree, or of all trees.
     pub fn new(tree: Option<Slot>) -> Self {
         ZoneFilter(tree.is_none().then(Vec::new))
     }
@@ -26,8 +26,8 @@ impl ZoneFilter {
         self.0.is_none()
     }
 
-    /// Whether a block can be skipped, because `may_match` is false for its region. A search that explains its
-    /// rejections skips nothing.
+    /// Whether a block can be skipped, because `may_match` is false for the region of the block. A search with
+    /// explanations skips nothing.
     pub fn can_skip<E: Explain>(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {
         let Some(known) = self.0.as_mut().filter(|_| !E::ENABLED) else {
             return false;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::change::ProviderRow;
 use super::ids::{LANES, ProviderId, Slot};
 
-/// The part of a block that changes if a provider is created, renamed, moved or removed.
+/// The part of a block to change if a provider is created, renamed, moved or removed.
 ///
 /// Parents and roots are ids, not slots: the id of a removed provider finds nothing, its slot may find a new provider.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Default for IdentityColumns {
 }
 
 impl IdentityColumns {
-    /// Replaces all data of one lane except the children, which change with the children's own rows.
+    /// Replaces all data of a lane except the children, which change with the children's own rows.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.ids[lane] = row.id;
         self.uuids.set(lane, &row.uuid);
@@ -49,7 +49,7 @@ impl IdentityColumns {
     }
 }
 
-/// One text for each lane.
+/// A text for each lane.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct LaneTexts {
     text: String,
@@ -67,7 +67,7 @@ impl LaneTexts {
     }
 }
 
-/// The direct children of each lane, in the order that callers of `insert` maintain.
+/// The direct children of each lane, in the order maintained by callers of `insert`.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct Children {
     slots: Vec<Slot>,

@@ -25,12 +25,12 @@ impl<K: Ord> Lanes<K> {
             .map_or(0, |at| self.0[at].1)
     }
 
-    /// The lanes with at least one of `keys`.
+    /// The lanes with any of `keys`.
     pub fn any(&self, keys: &[K]) -> u64 {
         keys.iter().fold(0, |lanes, key| lanes | self.get(key))
     }
 
-    /// The keys of one lane, sorted.
+    /// The keys of a lane, sorted.
     pub fn of(&self, lane: usize) -> impl Iterator<Item = &K> {
         let found = self.0.iter().filter(move |(_, lanes)| lanes >> lane & 1 == 1);
         found.map(|(key, _)| key)
@@ -48,7 +48,7 @@ impl<K: Ord> Lanes<K> {
         &self.0[first..first + length]
     }
 
-    /// Replaces the keys of one lane.
+    /// Replaces the keys of a lane.
     pub fn set(&mut self, lane: usize, keys: impl IntoIterator<Item = K>) {
         let bit = 1u64 << lane;
         self.0.iter_mut().for_each(|(_, lanes)| *lanes &= !bit);

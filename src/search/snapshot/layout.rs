@@ -1,22 +1,22 @@
-//! The layout of a block: the lanes of each tree, and the trees that continue in further blocks.
+//! The layout of a block: the lanes of each tree, and the trees with providers in further blocks.
 
 use std::collections::BTreeMap;
 
 use super::ids::{LANES, Slot};
 
-/// The trees of one block as masks of lanes, so that a search need not follow parents and children one by one.
+/// The trees of a block as masks of lanes. A search combines masks instead of following each parent and child.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Layout {
-    /// For the lane of a root: the lanes of its tree in this block, including the root's lane. Zero for other lanes.
+    /// By the lane of a root: the lanes of the root's tree in this block, with the root's lane. Zero without a root.
     pub trees: [u64; LANES],
     /// For each lane: the lane and its ancestors, if all are in this block; zero if not.
     pub above: [u64; LANES],
     /// The lane of each provider's parent and root, or `NONE` or `ELSEWHERE`.
     pub(super) parents: [u8; LANES],
     pub(super) roots: [u8; LANES],
-    /// The lanes of providers whose root is in another block.
+    /// The lanes of providers whose root is in a different block.
     pub rooted_elsewhere: u64,
-    /// The lanes of roots whose trees have providers in other blocks too.
+    /// The lanes of roots whose trees have providers in further blocks.
     pub spilling: u64,
     /// By the lane of a root in `spilling`: the blocks and lanes of the whole tree.
     pub spilled: BTreeMap<usize, Vec<(usize, u64)>>,
@@ -24,7 +24,7 @@ pub(in crate::search) struct Layout {
 
 /// No parent.
 pub(super) const NONE: u8 = u8::MAX;
-/// In another block.
+/// In a different block.
 pub(super) const ELSEWHERE: u8 = u8::MAX - 1;
 
 impl Layout {

@@ -5,12 +5,12 @@ use super::ids::{AggregateId, ClassId, LANES, TraitId, lanes_of};
 use super::inventory::{Inventory, Units};
 use super::lanes::Lanes;
 
-/// The part of a block that changes with the inventories, traits and aggregates of a provider.
+/// The part of a block with the inventories, traits and aggregates of its providers.
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct ProfileColumns {
     pub traits: Lanes<TraitId>,
     pub aggregates: Lanes<AggregateId>,
-    /// The classes, sorted. The columns are apart, so that finding one class touches no column of other classes.
+    /// The classes, sorted. The columns are apart, so finding a class reads no column.
     classes: Vec<ClassId>,
     columns: Vec<Column>,
 }
@@ -26,7 +26,7 @@ impl ProfileColumns {
         self.classes.iter().copied().zip(&self.columns)
     }
 
-    /// The inventories of one lane, ordered by class.
+    /// The inventories of a lane, ordered by class.
     pub fn inventories(&self, lane: usize) -> impl Iterator<Item = (ClassId, Inventory)> {
         self.columns()
             .filter_map(move |(class, column)| Some((class, column.inventory(lane)?)))
@@ -56,7 +56,7 @@ impl ProfileColumns {
             && self.inventories(lane).eq(inventories)
     }
 
-    /// Replaces all data of one lane.
+    /// Replaces all data of a lane.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.clear(lane);
         self.traits.set(lane, row.traits.iter().copied());
@@ -89,7 +89,7 @@ impl ProfileColumns {
         self.columns.retain(|column| column.present != 0);
     }
 
-    /// Replaces the limits of the inventories of some classes. All other terms stay.
+    /// Replaces the limits of the inventories of some classes. The terms of the limits stay.
     pub fn set_limits(&mut self, replaces: impl Fn(ClassId) -> bool, limit: impl Fn(ClassId, &Column, usize) -> i64) {
         let columns = self.classes.iter().zip(&mut self.columns);
         for (&class, column) in columns.filter(|(class, _)| replaces(**class)) {
@@ -100,7 +100,7 @@ impl ProfileColumns {
     }
 }
 
-/// One class in a block.
+/// A class in a block.
 #[derive(Clone, Debug)]
 pub(in crate::search) struct Column {
     /// The lanes with an inventory of the class.
@@ -144,7 +144,7 @@ impl Column {
         })
     }
 
-    /// Adds the inventory of a lane without one.
+    /// Adds the inventory of a lane without an inventory of the class.
     fn set(&mut self, lane: usize, inventory: &Inventory) {
         let terms = LimitTerms {
             total: inventory.total,

@@ -8,8 +8,7 @@ use super::ids::{ClassId, LANES};
 pub(in crate::search) struct UsageColumns {
     pub generations: [i64; LANES],
     pub modified: [i64; LANES],
-    /// The used classes, sorted; classes without inventory too. The sums are apart, so that finding one class touches
-    /// no sums of other classes.
+    /// The used classes, sorted; classes without inventory too. The sums are apart, so finding a class reads no sums.
     classes: Vec<ClassId>,
     sums: Vec<[i64; LANES]>,
 }
@@ -35,7 +34,7 @@ impl UsageColumns {
         at.map_or(&UNUSED, |at| &self.sums[at])
     }
 
-    /// The sums of one lane unequal to zero, ordered by class.
+    /// The sums of a lane unequal to zero, ordered by class.
     pub fn sums(&self, lane: usize) -> impl Iterator<Item = (ClassId, i64)> {
         let sums = self.classes.iter().zip(&self.sums);
         sums.map(move |(class, sums)| (*class, sums[lane]))
@@ -56,7 +55,7 @@ impl UsageColumns {
         *sum = sum.wrapping_add(amount);
     }
 
-    /// Replaces all data of one lane.
+    /// Replaces all data of a lane.
     pub fn set(&mut self, lane: usize, row: &ProviderRow) {
         self.clear(lane);
         self.generations[lane] = row.generation;

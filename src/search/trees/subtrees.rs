@@ -1,6 +1,6 @@
-//! The rules of `same_subtree`: which providers can still be the common ancestor that a rule demands.
+//! The rules of `same_subtree`: which providers can still be the common ancestor of the providers of a rule.
 //!
-//! A rule holds if one of the providers that serve its groups is at or above all these providers. The state is a set of
+//! A rule holds if a provider of the rule's groups is at or above all providers of these groups. The state is a set of
 //! providers for each rule and depth of the search, so undoing a step costs nothing.
 
 use super::bit_matrix::{BitMatrix, intersect_with, union_with};
@@ -14,11 +14,11 @@ pub(super) struct Subtrees {
     rows: BitMatrix,
 }
 
-/// The providers at or above all providers that serve a part of the rule so far.
+/// The providers at or above all providers of the rule so far.
 const COMMON: usize = 0;
-/// The providers that serve a part of the rule so far.
+/// The providers of the rule so far: each serves a part of the rule.
 const MEMBERS: usize = 1;
-/// The providers that could serve a part of the rule not placed yet.
+/// The possible providers of parts of the rule without a place.
 const OPTIONS: usize = 2;
 const ROWS: usize = 3;
 
@@ -48,7 +48,7 @@ impl Subtrees {
         self.rows.size()
     }
 
-    /// Records that, at this depth, a part of these `rules` was placed on a provider.
+    /// Records the provider of a part of these `rules`, at this depth.
     pub fn place(&mut self, offers: &TreeOffers, depth: usize, rules: &[usize], rule_count: usize, provider: usize) {
         for rule in 0..rule_count {
             let before = self.at(rule, depth);
