@@ -1,4 +1,4 @@
-//! Allocations: the amounts that consumers use of providers, and the claims that create allocations.
+//! Allocations: the amounts used by consumers from providers, and the claims for allocations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Claim {
     pub names_consumer: bool,
 }
 
-/// The allocations that one consumer should have.
+/// The wanted allocations of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerClaim {
     pub consumer: String,
@@ -64,7 +64,7 @@ pub enum Expected {
     New,
     /// The consumer must have this generation.
     Is(i64),
-    /// As `Is`, for a number that is not written in its canonical digits.
+    /// As `Is`, for a number in unusual digits, as in `1.0`.
     Raw(Given),
 }
 
@@ -91,7 +91,7 @@ pub struct Release {
     pub consumer: String,
 }
 
-/// The allocations of one consumer. Without allocations, the remaining fields are `None`.
+/// The allocations of a consumer. Without allocations, the remaining fields are `None`.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerAllocations {
     /// By provider.
@@ -101,7 +101,7 @@ pub struct ConsumerAllocations {
     pub modified: Option<Moment>,
 }
 
-/// The allocations of one consumer from one provider.
+/// The allocations of a consumer from a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderShare {
     pub provider: Arc<str>,
@@ -122,7 +122,7 @@ pub struct Consumer {
     pub consumer_type: String,
 }
 
-/// The allocations made from one provider.
+/// The allocations made from a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderAllocations {
     /// The provider's generation.
@@ -132,7 +132,7 @@ pub struct ProviderAllocations {
     pub modified: Option<Moment>,
 }
 
-/// The allocations of one consumer, or from one provider, as amounts by class.
+/// The allocations of a consumer, or from a provider, as amounts by class.
 #[derive(Debug, Clone)]
 pub struct Share {
     /// Of the consumer, or of the provider.

@@ -13,7 +13,7 @@ use crate::statistics::{Counter, Histogram};
 /// Why everything is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReloadReason {
-    /// A new connection leads to a database that lacks commits of the snapshot.
+    /// A new connection leads to a database without some commits of the snapshot.
     Reconnected,
     /// The change feed lacks changes that the snapshot needs.
     Feed,
@@ -36,9 +36,9 @@ impl ReloadReason {
 /// How the snapshot is kept up to date.
 #[derive(Debug)]
 pub struct SnapshotStatistics {
-    /// How long it took to read the change feed.
+    /// The times of reading the change feed.
     pub refreshes: Histogram,
-    /// How long it took to read everything, at start and again.
+    /// The times of reading everything, at start and again.
     pub loads: Histogram,
     /// By reason, in the order of [`ReloadReason::ALL`].
     pub reloads: [Counter; ReloadReason::ALL.len()],

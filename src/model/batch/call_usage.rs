@@ -1,9 +1,9 @@
-//! The usage around a command that claims for several consumers, one after the other.
+//! The usage before a call for several consumers, and the releases later in the call: consumers are decided in turn.
 //!
-//! Naively, each claim is compared with the usage that the claims before have left. Let the usage of a host be over its
-//! capacity, and let one consumer give up what the next consumer takes: the second claim would be refused, although the
-//! call does not raise the usage. So a claim may raise the usage up to the usage before the call. Consumers of which a
-//! call knows the place, and that come later, count with the place.
+//! Naively, each claim is compared with the usage after the claims before. Let the usage of a host be over the
+//! capacity, and let a consumer release the amount of the next consumer. The naive comparison refuses the second claim,
+//! although the call does not raise the usage. So a claim may raise the usage up to the usage before the call. The
+//! releases of later required consumers with a single candidate count in advance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::search::{ClassId, ProviderId};
 /// Amounts by provider and class.
 pub type CallAmounts = BTreeMap<(ProviderId, ClassId), i64>;
 
-/// The usage before a call, and the amounts that later consumers of the call release. Empty outside of a call.
+/// The usage before a call, and the amounts released by later consumers of the call. Empty outside of a call.
 #[derive(Debug, Default)]
 pub struct CallUsage {
     before: CallAmounts,
@@ -27,7 +27,7 @@ impl CallUsage {
         self.before.get(&(provider, class)).copied()
     }
 
-    /// The amount that consumers release later in the call, beyond the amounts that they take.
+    /// The amount released later in the call, beyond the amounts taken by the same consumers.
     pub fn later(&self, provider: ProviderId, class: ClassId) -> i64 {
         self.later.get(&(provider, class)).copied().unwrap_or(0)
     }
@@ -37,7 +37,7 @@ impl CallUsage {
         self.before.entry((provider, class)).or_insert(used);
     }
 
-    /// Adds the amounts that a consumer will release.
+    /// Adds the amounts of a consumer's later release.
     pub fn promise(&mut self, consumer: &str, amounts: &CallAmounts) {
         for (key, amount) in amounts {
             *self.later.entry(*key).or_insert(0) += amount;

@@ -1,4 +1,4 @@
-//! Work that waits for the database runs on blocking threads, and within a timeout.
+//! Runs work with the database on blocking threads, and within a timeout.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use crate::db::{Database, ReadPermit};
 use crate::error::{Error, Result};
 use crate::log_context;
 
-/// Runs work that waits for the database on a blocking thread. The request waits for a permit first, without a thread:
-/// there are as many permits as connections.
+/// Runs work with the database on a blocking thread. The request waits for a permit first, without a thread: there are
+/// as many permits as connections.
 pub async fn on_blocking_thread<T: Send + 'static>(
     database: &Database,
     work: impl FnOnce(&ReadPermit) -> Result<T> + Send + 'static,
@@ -33,8 +33,8 @@ pub async fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> 
     }
 }
 
-/// Waits for `work`, at most as long as the timeout. A server that hangs, or a Galera node that waits for its cluster,
-/// closes no connection. MariaDB's client library has no timeout of its own here.
+/// Waits for `work`, at most as long as the timeout. A hanging server, or a Galera node waiting for its cluster, closes
+/// no connection. MariaDB's client library has no timeout here.
 pub async fn within_timeout<T>(timeout: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
     let timed_out = |_| Error::Unavailable {
         detail: "it did not answer in time".into(),

@@ -1,7 +1,7 @@
-//! Reloads rows that change records alone cannot update, together with the revisions of the rows.
+//! Reloads rows if change records alone cannot update the snapshot, together with the revisions of the rows.
 //!
-//! A reload runs in one transaction that sees one moment. The deltas of all other providers are applied up to the same
-//! revisions. So a delta is never added to a sum that already contains the delta.
+//! A reload runs in a transaction with a view of a single moment. The deltas of all remaining providers are applied up
+//! to the same revisions. So no sum contains a delta twice.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::search::{NameKinds, ProviderId, ProviderRow, Snapshot, SnapshotChange
 pub struct Reload {
     pub snapshot: Arc<Snapshot>,
     pub revisions: Revisions,
-    /// Suspects that differed from the snapshot.
+    /// Suspects with a difference from the snapshot.
     pub differing: Vec<ProviderId>,
     /// The providers of which rows were read. Empty after a reload of everything.
     pub read: BTreeSet<ProviderId>,
@@ -49,8 +49,8 @@ pub fn everything(conn: &mut DbConnection, check: impl Fn() -> DbResult<()>) -> 
 /// Advances `snapshot` from the revisions `known` to the revisions of `page`, within the caller's transaction. Reads
 /// three sets of rows:
 ///
-/// 1. the providers that a record marks as to be read, because the record has no deltas for them;
-/// 2. the `suspects`: providers that a comparison found to differ from the snapshot;
+/// 1. the providers marked in a record, which has no deltas for marked providers;
+/// 2. the `suspects`: providers that differed from the snapshot in a comparison;
 /// 3. the classes, traits or aggregates, if a record or `names` says that names of this kind are new.
 ///
 /// An error if the page is not enough: everything must be read.
@@ -80,8 +80,8 @@ pub fn marked(
         if !lacks_names && to_mark.is_subset(&merged.marked) {
             break next;
         }
-        // The transaction shows rows and feed at one moment, so the page has each commit of placet in these rows. A
-        // difference that the page does not explain is a foreign writer's.
+        // The transaction shows rows and feed at the same moment, so the page has each commit of placet in these rows.
+        // A difference without a record in the page is a foreign writer's.
         has_foreign_changes = true;
         if lacks_names {
             merged.names = NameKinds::ALL;
@@ -116,7 +116,7 @@ fn read_marked(conn: &mut DbConnection, snapshot: &Snapshot, merged: &MergedChan
     Ok(snapshot.apply(&SnapshotChange { descriptions, ..change }))
 }
 
-/// Whether a provider in `read` has a class, trait or aggregate that the catalog lacks. A foreign writer creates names
+/// Whether a provider in `read` has a class, trait or aggregate unknown to the catalog. A foreign writer creates names
 /// without a record.
 fn has_unknown_names(next: &Snapshot, read: &BTreeSet<ProviderId>) -> bool {
     let catalog = next.catalog();
@@ -155,7 +155,7 @@ pub fn trees(conn: &mut DbConnection, roots: &BTreeSet<ProviderId>) -> DbResult<
     Ok(ids.into_iter().map(ProviderId).collect())
 }
 
-/// The row of a provider without its time, which some engines store less exactly than a delta has it.
+/// The row of a provider without the time: a delta has the exact time, and some engines round the time in the table.
 pub fn row_without_time(snapshot: &Snapshot, id: ProviderId) -> Option<ProviderRow> {
     let row = snapshot.row(snapshot.by_id(id)?);
     Some(ProviderRow { modified: 0, ..row })

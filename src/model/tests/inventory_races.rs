@@ -1,4 +1,4 @@
-//! Inventories that a process wrote, and shows without a read, while a peer writes to the same provider.
+//! Inventories written by a process, and shown without a read, while a peer writes to the same provider.
 
 use super::process::{Decided, Process, claim_command, two_processes};
 use super::*;
@@ -119,7 +119,7 @@ async fn claims_and_inventories_of_one_provider_are_planned_in_their_order() {
     }
 }
 
-/// The log warns of such an inventory and its usage. The usage in memory may be too high.
+/// The log warns of an inventory below its usage. The usage in memory may be too high.
 #[actix_web::test]
 async fn an_inventory_below_its_usage_is_not_planned_and_causes_one_warning() {
     let (_f, mut a, mut b) = two_processes().await;

@@ -1,7 +1,7 @@
-//! Random commands, in batches on one database and one by one on a second. Answers and tables must be equal, and each
-//! snapshot must show its tables.
+//! Random commands, in batches on a database and separately on a second database. Answers and tables must be equal, and
+//! each snapshot must show its tables.
 //!
-//! `PLACET_SEEDS` sets the number of seeds. A failure prints its seed, its round, and the batch.
+//! `PLACET_SEEDS` sets the number of seeds. A failure prints the seed, the round, and the batch.
 
 mod commands;
 mod descriptions;
@@ -206,7 +206,7 @@ fn shown(answer: &Answer) -> String {
     }
 }
 
-/// Returns the first words of all rows: the names of the nouns' tables that had rows.
+/// Returns the first words of all rows: the names of the nouns' tables with rows.
 fn replay(seed: u64) -> BTreeSet<String> {
     let mut rng = Rng::new(seed);
     let mut filled = BTreeSet::new();

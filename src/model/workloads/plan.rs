@@ -1,8 +1,9 @@
 //! Plans the changes of a request on one version of the snapshot. Pure: no SQL and no clock.
 //!
-//! 1. Replicas leave: replicas that the caller leaves out, and of each role with too many the choice of `placing`.
+//! 1. Replicas leave: the replicas left out by the caller, and from each role with too many replicas the choice of
+//!    `placing`.
 //! 2. Replicas that exchange their roles get the amounts of the new role on their host.
-//! 3. The missing replicas are placed. No other replica moves: a rule that is still broken is a violation.
+//! 3. The missing replicas are placed. No placed replica moves: a rule that is still broken is a violation.
 
 mod attempts;
 mod places;
@@ -39,19 +40,19 @@ pub struct PlanJob {
     pub snapshot: Arc<Snapshot>,
     pub put: Arc<Put>,
     pub found: Arc<Found>,
-    /// Rows locked by other transactions. The plan avoids the providers among these rows.
+    /// Rows locked by concurrent transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
 }
 
-/// A replica that stays.
+/// A staying replica.
 struct Kept {
     replica: Replica,
     role: usize,
-    /// All hosts of the replica. Empty if the replica has no place, has allocations of pools alone, or has a place that
-    /// the snapshot does not know.
+    /// All hosts of the replica. Empty if the replica has no place, has allocations of pools alone, or has a place
+    /// unknown to the snapshot.
     hosts: Vec<u32>,
-    /// Whether the replica gets the amounts of another role.
+    /// Whether the replica gets the amounts of a new role.
     is_swapped: bool,
 }
 
@@ -60,7 +61,7 @@ struct Kept {
 struct Draft {
     kept: Vec<Kept>,
     gone: Vec<Replica>,
-    /// Replicas that get a place: new replicas, and replicas that exchange their roles.
+    /// Replicas to place: new replicas, and replicas that exchange their roles.
     choices: Vec<ConsumerChoice>,
     is_exact: bool,
 }
@@ -83,7 +84,7 @@ struct Planning<'a> {
     settings: SearchSettings,
     interrupt: &'a Interrupt,
     list: Arc<HostList>,
-    /// The rules of the spec, and after these the rules of other workloads.
+    /// The rules of the spec, followed by the rules of referrers.
     rules: Vec<Rule>,
     /// The number of rules of the spec.
     own_rules: usize,
@@ -210,7 +211,7 @@ impl Draft {
         adopted.map(|it| (it.consumer.clone(), it.id.clone())).collect()
     }
 
-    /// Sorts the replicas that stay by their ids.
+    /// Sorts the staying replicas by their ids.
     fn sort(&mut self) {
         self.kept
             .sort_by(|one, other| ids::natural_order(&one.replica.row.id, &other.replica.row.id));
@@ -287,7 +288,7 @@ impl Planning<'_> {
     }
 }
 
-/// Releases replicas of each role that has more than the wanted number.
+/// Releases replicas of each role with too many replicas.
 fn release(planning: &Planning<'_>, draft: &mut Draft) {
     let (wanted, list) = (planning.wanted(), &planning.list);
     let has = |role: usize| draft.kept.iter().filter(|it| it.role == role).count();
@@ -311,7 +312,7 @@ fn release(planning: &Planning<'_>, draft: &mut Draft) {
     }
 }
 
-/// The usage without the amounts that the request gives back.
+/// The usage without the amounts given back by the request.
 fn usages(snapshot: &Arc<Snapshot>, draft: &Draft) -> Usages {
     let normal = if snapshot.catalog().has_normal_limits() {
         Arc::new(snapshot.at_normal_limits())

@@ -1,7 +1,7 @@
 //! Why replicas have no place: how many hosts each condition removed, and which rules admit too few replicas.
 //!
-//! Each removed host is counted once, with the first condition that removes the host. Explanations of a condition are
-//! not counted: the search for a role may leave out providers that are no hosts, or hosts that were removed before.
+//! Each removed host is counted once, with the first condition against the host. Explanations of a condition are not
+//! counted: the search for a role may leave out providers that are no hosts, or hosts removed before.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ use crate::model::claims;
 use crate::placing::{Affinity, AffinityKind, Axis, DomainLimit, Eligible, Refusal, Removed, Rule, Swap, WithinLimit};
 use crate::search::{self, Request, SearchSettings, Slot, Snapshot};
 
-/// The reasons, in this order: the missing place; a move that would help; roles that only sharing providers serve; the
-/// domain for all replicas; the conditions that removed hosts, in the order of the checks; the domains that a rule
-/// limits; the first removed hosts.
+/// The reasons, in this order: the missing place; a helpful move; roles served by sharing providers alone; the domain
+/// for all replicas; the conditions that removed hosts, in the order of the checks; the conditions of each role; the
+/// rules and the domains at their limits; the first removed hosts.
 ///
 /// # Errors
 /// Of the search.
@@ -78,7 +78,8 @@ pub fn reasons(
     Ok(reasons)
 }
 
-/// Why a role has no place that sharing providers serve without a host. `None` if no sharing provider serves the role.
+/// The reason if a role uses sharing providers alone, which are no hosts. `None` if no sharing provider serves the
+/// role.
 fn without_host(snapshot: &Snapshot, role: &Role, settings: &SearchSettings) -> Result<Option<Reason>> {
     if !snapshot.has_sharing() {
         return Ok(None);
@@ -182,7 +183,7 @@ fn first(refusal: &Refusal) -> Reason {
     }
 }
 
-/// The reason that names a move after which the missing replicas have a place.
+/// A helpful move: after the move the missing replicas have a place.
 fn helpful(snapshot: &Snapshot, list: &HostList, swap: Swap) -> Reason {
     let [from, to] = [swap.from, swap.to].map(|host| list.slots[host as usize]);
     Reason {
@@ -199,7 +200,7 @@ fn helpful(snapshot: &Snapshot, list: &HostList, swap: Swap) -> Reason {
     }
 }
 
-/// The domain that a rule `within` keeps all replicas in, and how many more replicas the domain takes.
+/// The domain of a `Within` rule for all replicas, and how many more replicas the domain takes.
 fn one_domain(snapshot: &Snapshot, list: &HostList, within: &WithinLimit, missing: u32) -> Reason {
     let WithinLimit {
         rule,
@@ -238,7 +239,7 @@ fn one_domain(snapshot: &Snapshot, list: &HostList, within: &WithinLimit, missin
     }
 }
 
-/// The reason for removed hosts, with a text that ends with `end`. A rule outside of `rules` is another workload's.
+/// The reason for removed hosts, with a text that ends with `end`. A rule beyond `rules` belongs to a referrer.
 fn condition(list: &HostList, removed: Removed, rules: &[Rule], end: &str) -> Reason {
     let without_domain;
     let (code, what, rule) = match removed {

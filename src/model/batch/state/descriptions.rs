@@ -19,8 +19,8 @@ impl State {
         self.own.descriptions.is_empty() && self.base.are_all_up()
     }
 
-    /// The state of a provider: its own, or if the provider is up the nearest state above that is not up. The search
-    /// also ends in a cycle of parents, which another program may have left in the tables.
+    /// The first state unequal to up on the path from the provider to the root; up if all states are up. A cycle of
+    /// parents, possible after foreign writes, ends the search.
     pub fn provider_state(&self, id: ProviderId) -> ProviderState {
         let (mut next, mut seen) = (Some(id), BTreeSet::new());
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
@@ -35,8 +35,8 @@ impl State {
         ProviderState::Up
     }
 
-    /// Whether a provider shares its resources with other trees now, so that the provider is no host. Only for the
-    /// providers that commands describe, of which the batch has the traits.
+    /// Whether a provider shares resources with further trees now, and so is no host. Only for the providers described
+    /// by commands: the batch has the traits of these providers.
     pub fn is_sharing(&mut self, id: ProviderId) -> bool {
         let Some(sharing) = self.trait_id(SHARING_TRAIT) else {
             return false;
@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// The descriptions that the batch changed, with the rows before and after. Deleted rows are left out.
+    /// The descriptions changed by the batch, with the rows before and after. Deleted rows are left out.
     pub fn changed_descriptions(&self) -> impl Iterator<Item = (ProviderId, Option<&DescriptionRow>, &DescriptionRow)> {
         changed(&self.own.descriptions).filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))
     }

@@ -1,4 +1,4 @@
-//! Joins the rows of several tables, read at one moment, into the rows of providers.
+//! Joins the rows of several tables, read at the same moment, into the rows of providers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::db::engines::dialect::ratio;
 use crate::model::modified_micros;
 use crate::search::{AggregateId, ClassId, Inventory, ProviderId, ProviderRow, TraitId};
 
-/// The rows of each table. Rows of a provider that does not exist are ignored.
+/// The rows of each table. Rows of an unknown provider are ignored.
 #[derive(Default)]
 pub struct Parts {
     pub providers: Vec<ProviderColumns>,
@@ -23,7 +23,7 @@ pub struct Parts {
     pub aggregates: Vec<(i32, i32)>,
 }
 
-/// The sum of the allocations of one class from one provider.
+/// The sum of the allocations of a class from a provider.
 #[derive(Queryable)]
 pub struct UsedColumns {
     pub provider: i32,
@@ -114,7 +114,7 @@ fn sort<T, K: Ord>(rows: &mut Vec<T>, key: impl FnMut(&T) -> K) {
     rows.sort_unstable_by_key(key);
 }
 
-/// The rows of one provider, from rows sorted by provider.
+/// The rows of a provider, from rows sorted by provider.
 fn rows_of<T>(provider: i32, rows: &[T], provider_of: impl Fn(&T) -> i32) -> std::slice::Iter<'_, T> {
     let start = rows.partition_point(|row| provider_of(row) < provider);
     let count = rows[start..].partition_point(|row| provider_of(row) == provider);

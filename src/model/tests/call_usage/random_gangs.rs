@@ -1,5 +1,5 @@
-//! Random calls in batches, on hosts that are used beyond their capacities. An oracle says which calls of required
-//! consumers with one candidate fit.
+//! Random calls in batches, on hosts used beyond their capacities. An oracle says which calls of required consumers
+//! with a single candidate fit.
 
 use super::super::replays::Rng;
 use super::*;
@@ -12,7 +12,7 @@ type Sums = BTreeMap<Key, i64>;
 
 const CLASSES: [&str; 2] = ["VCPU", "MEMORY_MB"];
 const HOSTS: u32 = 3;
-/// Consumers that exist before the first call.
+/// Consumers from before the first call.
 const FIRST_CONSUMERS: u32 = 8;
 const CONSUMERS: u32 = 12;
 
@@ -68,7 +68,7 @@ impl Known {
         grown.map(|(key, _)| key).collect()
     }
 
-    /// Whether a call has a place, if all consumers are required and have one candidate.
+    /// Whether a call has a place, if all consumers are required and have a single candidate.
     fn has_room(&self, call: &[Member]) -> bool {
         let mut after = self.clone();
         call.iter().for_each(|it| after.set(it.consumer, &it.candidates[0]));
@@ -128,7 +128,8 @@ fn fewer(rng: &mut Rng, present: &Sums) -> Sums {
         .collect()
 }
 
-/// Changes a call: the first consumer takes the amounts that the consumers of the call release, and sometimes one more.
+/// Changes a call: the first consumer takes the amounts released by the consumers of the call, and sometimes a unit
+/// more.
 fn exchange(rng: &mut Rng, known: &Known, call: &mut Vec<Member>) {
     let first = call.remove(0);
     call.retain(|it| !known.amounts(it.consumer).is_empty());
@@ -199,7 +200,7 @@ async fn occupied(rng: &mut Rng) -> (Fixture, Known) {
     (f, known)
 }
 
-/// Sets most capacities near the usage, and more of them below than above the usage.
+/// Sets most capacities near the usage, and more capacities below than above the usage.
 fn set_capacities(f: &mut Fixture, rng: &mut Rng, known: &mut Known, process: &mut Process) {
     for ((host, class), used) in known.used() {
         if rng.chance(60) {
@@ -211,7 +212,7 @@ fn set_capacities(f: &mut Fixture, rng: &mut Rng, known: &mut Known, process: &m
     comparison::compare(&process.store, &mut process.conn, 0, 1000).unwrap();
 }
 
-/// Whether the call kept a usage beyond a capacity of which one of its consumers took more.
+/// Whether a usage is beyond the capacity after the call, and a consumer of the call took more of the class.
 fn has_exchanged(before: &Known, after: &Known, call: &[Member]) -> bool {
     let used = after.used();
     let mut over = used.iter().filter(|(key, used)| **used > after.capacities[*key]);

@@ -10,7 +10,7 @@ fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
 }
 
-/// Sorts the stored replicas and the consumers to adopt into replicas that stay and replicas that leave.
+/// Sorts the stored replicas and the consumers to adopt into staying and leaving replicas.
 pub fn take(planning: &Planning<'_>) -> Result<Draft> {
     let (job, named) = (planning.job, NamedIds::of(planning));
     let mut all: Vec<(Replica, bool)> = match &job.found.stored {
@@ -52,7 +52,7 @@ pub fn take(planning: &Planning<'_>) -> Result<Draft> {
     Ok(draft)
 }
 
-/// Adds the consumers that become replicas.
+/// Adds the adopted consumers as replicas.
 fn adopt(named: &NamedIds<'_>, all: &mut Vec<(Replica, bool)>) -> Result<()> {
     let planning = named.planning;
     let mut ids = AdoptedIds::new(named, all);
@@ -83,7 +83,7 @@ fn adopt(named: &NamedIds<'_>, all: &mut Vec<(Replica, bool)>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses ids whose consumers are adopted under other ids.
+/// Refuses new ids if their consumers are adopted under different ids.
 fn check_ids(put: &Put, draft: &Draft) -> Result<()> {
     let adopted = draft.adopted();
     if adopted.is_empty() {
@@ -102,7 +102,7 @@ fn check_ids(put: &Put, draft: &Draft) -> Result<()> {
     Ok(())
 }
 
-/// The ids that the caller names, for the choice of replicas that stay.
+/// The ids named by the caller, for the choice of staying replicas.
 struct NamedIds<'a> {
     planning: &'a Planning<'a>,
     /// The ids, if the caller names all ids.
@@ -126,12 +126,12 @@ impl NamedIds<'_> {
     fn leaves(&self, row: &ReplicaRow) -> bool {
         let id = row.id.as_str();
         let is_left_out = self.all.as_ref().is_some_and(|ids| !ids.contains(id));
-        // The exchange may give the replica another role.
+        // The exchange may give the replica a new role.
         let is_swapped = || self.swapped.contains(id);
         is_left_out || self.planning.role(&row.role).is_none() && !is_swapped()
     }
 
-    /// The role that the caller names, or the first role that lacks a replica. `counts` are the staying replicas of
+    /// The role named by the caller, or the first role with a missing replica. `counts` are the staying replicas of
     /// each role. `first` is the first role that may lack a replica: the counts only rise.
     fn role_of(&self, adopted: &Adopted, counts: &HashMap<String, u32>, first: &mut usize) -> Result<String> {
         let roles = self.planning.job.roles();
@@ -157,9 +157,9 @@ impl NamedIds<'_> {
 struct AdoptedIds<'a> {
     /// All ids. `None` if the caller names no ids.
     given: Option<&'a BTreeSet<&'a str>>,
-    /// The free ids without reserved ids, and all free ids: in order, from the first id that may still be free on.
+    /// The free ids without reserved ids, and all free ids: each in order, without the ids tried before.
     free: [Box<dyn Iterator<Item = String> + 'a>; 2],
-    /// The ids of staying replicas, and the ids that were taken since.
+    /// The ids of staying replicas, and the ids taken since.
     used: BTreeSet<String>,
     /// By consumer to adopt, the free id whose replica would be this consumer. So replicas of a workload whose rows
     /// were lost get their ids again.
@@ -193,7 +193,7 @@ impl<'a> AdoptedIds<'a> {
         }
     }
 
-    /// The id that the caller names, else the id whose replica would be this consumer, else the first free id.
+    /// The id named by the caller, else the id whose replica would be this consumer, else the first free id.
     fn take(&mut self, Adopted { consumer, id, .. }: &Adopted) -> Result<String> {
         let Some(id) = id.clone().or_else(|| self.free(consumer)) else {
             return bad_request(format!("adopt: no id is free for consumer {consumer}."));

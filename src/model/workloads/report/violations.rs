@@ -23,12 +23,13 @@ pub struct ReportSource<'a> {
     pub hosts: WorkloadHosts<'a>,
     pub rules: &'a [Rule],
     pub spec: &'a Spec,
-    /// The workloads that the rules name.
+    /// The workloads named by the rules.
     pub others: &'a HashMap<String, StoredWorkload>,
     pub replicas: &'a [Replica],
     /// The hosts of each replica.
     pub hosts_of: &'a [Vec<u32>],
-    /// The usage with the allocations of the replicas. A plan is judged before the snapshot shows its allocations.
+    /// The usage with the allocations of the replicas. A plan is judged before the snapshot shows the plan's
+    /// allocations.
     pub used: &'a dyn Fn(Slot, ClassId) -> i64,
 }
 
@@ -50,7 +51,7 @@ impl ReportSource<'_> {
         }
     }
 
-    /// The classes that replicas have of providers above their limits.
+    /// A violation for each class of a provider with usage above a limit, with the replicas that use the class.
     pub fn overuses(&self) -> Vec<Violation> {
         let limits = UsageLimits::of(self.hosts.snapshot);
         let shares = self.replicas.iter().enumerate();
@@ -64,8 +65,8 @@ impl ReportSource<'_> {
         violations.collect()
     }
 
-    /// Replicas with allocations of a provider that is not up, on hosts that are eligible all the same: a second
-    /// provider may serve the host. One violation for each provider. `judged` has the indices and roles of replicas.
+    /// Replicas with allocations of a provider that is not up, on eligible hosts: a second provider may serve the host.
+    /// A violation for each provider. `judged` has the indices and roles of replicas.
     pub fn not_up(&self, judged: impl Iterator<Item = (usize, usize)>) -> Vec<Violation> {
         let WorkloadHosts {
             snapshot,
@@ -94,8 +95,8 @@ impl ReportSource<'_> {
         self.on_providers(on_provider, |_| (ReasonCode::State, "provider", "not up"))
     }
 
-    /// Placed replicas without a host: all their providers are pools. One violation for each pool that is not up, and
-    /// for each pool of replicas whose pools are up. A provider that the snapshot does not know has no violation.
+    /// Placed replicas without a host: all their providers are pools. A violation for each pool that is not up; if all
+    /// pools of a replica are up, for the first pool. A provider unknown to the snapshot has no violation.
     pub fn without_host(&self, elsewhere: &[usize]) -> Vec<Violation> {
         let snapshot = self.hosts.snapshot;
         let is_up = |slot: Slot| snapshot.state(slot) == ProviderState::Up;
@@ -122,8 +123,8 @@ impl ReportSource<'_> {
         })
     }
 
-    /// A hard violation of the replicas of each provider. `what` says the code, the kind of provider, and what is wrong
-    /// with the provider.
+    /// A hard violation of the replicas of each provider. `what` gives the code, the kind of provider, and the defect
+    /// of the provider.
     fn on_providers(
         &self,
         replicas: BTreeMap<Slot, BTreeSet<usize>>,
@@ -145,7 +146,7 @@ impl ReportSource<'_> {
         violations.collect()
     }
 
-    /// The violation if fewer replicas than needed are on hosts that are up: with all other replicas.
+    /// The violation if fewer than `min` replicas are on hosts that are up. The violation names all remaining replicas.
     pub fn below_min(&self) -> Option<Violation> {
         let replicas = self.replicas;
         let min = self.spec.min?;
@@ -171,7 +172,7 @@ impl ReportSource<'_> {
         Some(self.violation((Level::Hard, reason), &missing))
     }
 
-    /// The violation of replicas on a host that is not eligible. `at` is the place of the first replica.
+    /// The violation of replicas on an ineligible host. `at` is the place of the first replica.
     pub fn not_eligible(&self, at: PlacedReplica, replica: &Replica, ids: &[String]) -> (Level, Reason) {
         let Unfit { code, class, host } = self.hosts.unfit(at, replica);
         let reason = Reason {
