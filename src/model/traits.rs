@@ -14,14 +14,14 @@ use crate::db::engines::dialect::now;
 use crate::db::schema::{resource_provider_traits as provided, resource_providers as providers, traits as table};
 use crate::error::{Error, Result};
 
-/// One trait.
+/// A trait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trait {
     pub name: Arc<str>,
     pub modified: Moment,
 }
 
-/// The traits of one provider.
+/// The traits of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderTraits {
     pub generation: i64,
@@ -92,7 +92,7 @@ pub async fn fetch(reader: Reader, name: String) -> Result<Trait> {
     reader.ask(move |conn| show(conn, &name)).await
 }
 
-/// The traits that a filter selects, by id.
+/// The traits selected by a filter, by id.
 pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
     let mut query = table::table.into_boxed();
     if let Some(names) = &filter.names {
@@ -111,7 +111,7 @@ pub fn list(conn: &mut DbConnection, filter: &Filter) -> Result<Vec<Trait>> {
     Ok(rows.into_iter().map(Trait::from).collect())
 }
 
-/// One trait, by its exact name: MariaDB's collation also finds different spellings.
+/// A trait, by its exact name: MariaDB's collation also finds different spellings.
 pub fn show(conn: &mut DbConnection, name: &str) -> Result<Trait> {
     let row: Option<TraitRow> = table::table
         .filter(table::name.eq(name))

@@ -1,4 +1,4 @@
-//! `GET /resource_providers`: the providers that pass all filters of a query. Each provider is judged alone.
+//! `GET /resource_providers`: the providers within all filters of a query. Each provider is judged alone.
 
 use super::candidates::check_interrupt;
 use super::provider_filter::ProviderFilter;
@@ -8,10 +8,10 @@ use super::{resolve, scan};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// The number of providers sorted in the time of one step.
+/// The number of providers sorted in the time of a step.
 const SORTED_A_STEP: u64 = 8;
 
-/// The providers that pass `query`, ordered by id. `strict_step` is `strict` of
+/// The providers within `query`, ordered by id. `strict_step` is `strict` of
 /// [`super::snapshot::Inventory::allows_amount`].
 ///
 /// # Errors
@@ -55,7 +55,7 @@ fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) 
     slot.into_iter().filter(passes).collect()
 }
 
-/// All passing providers, found block by block, or one by one in a tree.
+/// All passing providers: block by block in the whole cloud, provider by provider in a tree.
 fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrupt) -> Result<Vec<Slot>> {
     let mut found = Vec::new();
     match filter.tree {

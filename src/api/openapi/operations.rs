@@ -1,4 +1,4 @@
-//! One operation: the rows of the route table with the same method and path.
+//! An operation: the rows of the route table with the same method and path.
 
 use serde_json::{Value, json};
 
@@ -10,14 +10,14 @@ use super::schemas::{Schemas, Side};
 use super::span::{Span, merged, one_of_steps};
 use super::texts::ApiTexts;
 
-/// A row of the route table, the versions that it serves, and its description.
+/// A row of the route table, with the versions and the description of the row.
 struct ServedRoute<'a> {
     route: &'a Route,
     span: Span,
     description: &'a Value,
 }
 
-/// The operation within `scope`; `None` if no row serves a version of it.
+/// The operation within `scope`; `None` if no row serves a version of the scope.
 pub fn operation(routes: &[&Route], scope: &[Span], texts: &ApiTexts, schemas: &mut Schemas<'_>) -> Option<Value> {
     let rows = routes.iter().filter_map(|&route| {
         let span = Span::of(route.family);
@@ -60,7 +60,7 @@ pub fn operation(routes: &[&Route], scope: &[Span], texts: &ApiTexts, schemas: &
     Some(operation)
 }
 
-/// The noun of a path: its last segment that is not a field.
+/// The noun of a path: the last segment apart from fields.
 pub fn noun(path: &str) -> &str {
     let word = path.rsplit('/').find(|part| !part.is_empty() && !part.starts_with('{'));
     word.map_or("root", |word| word.trim_end_matches(".json"))
@@ -115,7 +115,7 @@ fn body(rows: &[ServedRoute<'_>], schemas: &mut Schemas<'_>) -> Option<Value> {
         steps.extend(schemas.references(Side::Requests, name, row.span));
     }
     if !steps.is_empty() {
-        // Another version does not read the body, so it may be anything.
+        // At the versions of the remaining rows the body is not read, and may be anything.
         let others = rows.iter().filter(|row| row.route.media != Media::ConsumesJson);
         steps.extend(others.map(|row| (row.span, json!({}))));
     }

@@ -1,4 +1,4 @@
-//! The refusals of a route: those that follow from its row, and the errors in its description.
+//! The refusals of a route: from the route's row, and from the errors in the route's description.
 
 use actix_web::http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::api::http::native_codes::{UNAUTHENTICATED, native_code};
 use crate::error::Error;
 use crate::version::Version;
 
-/// A refusal, as the description lists it.
+/// A refusal in the list of the description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalDescription {
     pub status: u16,
@@ -43,7 +43,7 @@ impl From<&Error> for RefusalDescription {
     }
 }
 
-/// The refusals of a route: first the errors in its description, then those that follow from its row.
+/// The refusals of a route: the errors in the route's description, before the refusals of the row.
 pub fn of_route(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     let names = description["refusals"].as_array().into_iter().flatten();
     let own = names.filter_map(Value::as_str).filter_map(|name| {
@@ -65,7 +65,7 @@ pub fn of_route(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     refusals
 }
 
-/// Errors of a request that cannot be read.
+/// Errors of an unreadable request.
 fn parse_errors(route: &Route, description: &Value) -> Vec<RefusalDescription> {
     let mut errors = Vec::new();
     if route.media == Media::ConsumesJson {
@@ -147,7 +147,7 @@ fn microversion_refusals(family: Family) -> Vec<RefusalDescription> {
     refusals
 }
 
-/// Errors that the client did not cause.
+/// Errors caused by the server.
 fn server_errors(route: &Route) -> Vec<RefusalDescription> {
     let detail = || "{detail}".to_owned();
     let mut errors = vec![Error::Internal { detail: detail() }];

@@ -1,4 +1,4 @@
-//! Tests that hold for every route of the table.
+//! Tests of every route of the table.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::super::routes::{ROUTES, slave_routes};
 use super::{TestServer, admin, anonymous, with_token};
 use crate::version::Version;
 
-/// A URL that matches the route.
+/// A URL of the route.
 fn url(route: &Route) -> String {
     let mut url = route.path.to_owned();
     for place in ["{uuid}", "{name}", "{resource_class}", "{consumer_uuid}"] {

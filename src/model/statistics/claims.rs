@@ -1,4 +1,4 @@
-//! Claims, granted and refused. Each consumer that asks for allocations is one claim.
+//! Claims, granted and refused. Each consumer with a request for allocations is a claim.
 
 use crate::error::{Error, ReasonCode, Reasons, Result};
 use crate::model::allocations::{Claim, Release};
@@ -7,7 +7,7 @@ use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::model::workloads::Report;
 use crate::statistics::Counter;
 
-/// The reasons of refusals. A reason that `POST /v1/claims` gives too has the name of the code.
+/// The reasons of refusals. A reason of `POST /v1/claims` has the name of the answer's code.
 const REASONS: [&str; 24] = [
     "no_room",
     "no_room_normal",

@@ -1,10 +1,10 @@
-//! An upper bound of the number of replicas that the rules of one dimension admit. The bound saves flows for numbers
-//! that cannot be placed.
+//! An upper bound of the number of replicas under the rules of each dimension. The bound saves flows for numbers
+//! without a placement.
 
 use crate::placing::compared::{Compared, ComparedDimension};
 
-/// The most new replicas that have a place, `most` at most. `direct`: the free places directly in each domain, by
-/// compared dimension.
+/// An upper bound of the new replicas with a place, `most` at most. `direct`: the free places directly in each domain,
+/// by compared dimension.
 pub fn ceiling(compared: &Compared, direct: &[Vec<u32>], most: u32) -> u32 {
     let all = compared.dimensions.iter().zip(direct);
     let ceilings = all.map(|(dimension, direct)| of_dimension(dimension, direct) - dimension.placed[0]);

@@ -13,7 +13,7 @@ fn interrupted(answer: Option<Result<Candidate>>) -> bool {
     matches!(answer, Some(Err(Error::BadRequest { detail })) if detail.contains("cancelled"))
 }
 
-/// Hosts with eight children each, and with a huge number of candidates for `groups` of one unit.
+/// Hosts with eight children each, and with a huge number of candidates for `groups` of a single unit.
 fn asking(groups: usize) -> (Snapshot, Request) {
     let host = |host: i32| {
         let root = 1 + host * 9;
@@ -49,7 +49,7 @@ fn a_search_of_single_providers_and_a_search_of_trees_can_be_interrupted() {
     }
 }
 
-/// Asks for a packing that needs more than `STEP_BUDGET` steps.
+/// Asks for a packing with more than `STEP_BUDGET` steps.
 fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);

@@ -42,7 +42,7 @@ async fn hosts_that_are_added_described_or_deleted_count_at_once() {
     assert_eq!(seen(&f.model, "").await.0, 3);
 }
 
-/// A single replica is not spread, so its host needs no domain. Two need one each.
+/// A single replica is not spread, so the host needs no domain. Each of two replicas needs a domain.
 #[actix_web::test]
 async fn found_p15_a_workload_of_one_is_placed_on_a_host_without_a_domain() {
     let f = cluster(&[("fd:/a", "-"), ("-", "-"), ("-", "-")]).await;
@@ -56,7 +56,7 @@ async fn found_p15_a_workload_of_one_is_placed_on_a_host_without_a_domain() {
         one.generation = Some(1);
         no_place(place(&f.model, one).await);
     }
-    // On any host, the described one comes first: a second replica would have a place beside it alone.
+    // A host with a domain comes first: a second replica has a place only beside a replica in a domain.
     let f = cluster(&[("fd:/a", "-"), ("fd:/b", "-"), ("-", "-"), ("-", "-"), ("-", "-")]).await;
     for n in 901..909 {
         let report = place(&f.model, put(n, None, spec(1, None))).await.unwrap();
@@ -64,7 +64,7 @@ async fn found_p15_a_workload_of_one_is_placed_on_a_host_without_a_domain() {
     }
 }
 
-/// The domain of a host that had none is no change for a workload of one.
+/// The first domain of a host is no change for a workload with a single replica.
 #[actix_web::test]
 async fn found_p15_a_host_of_a_workload_of_one_gets_its_first_domain() {
     let f = cluster(&[("-", "-"), ("fd:/b", "-")]).await;

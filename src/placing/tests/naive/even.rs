@@ -2,8 +2,8 @@
 
 use super::Node;
 
-/// Whether each domain that receives a replica ends at most 1 above the least of its siblings, at every level. A domain
-/// that receives none may stand above.
+/// Whether each domain with a new replica ends at most 1 above the least of its siblings, at every level. A domain
+/// without a new replica may stand above.
 pub fn is_even(node: &Node) -> bool {
     let live = node.live();
     let least = live.iter().map(|child| child.count).min().unwrap_or(0);
@@ -12,8 +12,8 @@ pub fn is_even(node: &Node) -> bool {
         && live.into_iter().all(is_even)
 }
 
-/// The least and the most replicas of the domains that receive one, if `total` replicas are in all of these domains:
-/// one replica after the other goes to a domain with the fewest.
+/// The least and the most replicas of the domains with a new replica, if `total` replicas are in all of these domains:
+/// each new replica goes to a domain with the fewest.
 fn poured(live: &[&Node], total: u32) -> (u32, u32) {
     let mut counts: Vec<u32> = live.iter().map(|child| child.placed).collect();
     let least_of = |counts: &[u32]| counts.iter().copied().min().unwrap_or(0);

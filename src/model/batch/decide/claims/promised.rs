@@ -1,4 +1,4 @@
-//! The usage around a call for several consumers: before the call, and the amounts that later consumers release.
+//! Keeps the usage before a call for several consumers, and the amounts released by later consumers of the call.
 
 use crate::model::batch::call_usage::CallAmounts;
 use crate::model::batch::state::State;
@@ -18,7 +18,7 @@ pub fn keep_usage<'a>(state: &mut State, consumers: impl Iterator<Item = &'a str
     }
 }
 
-/// Adds the amounts that each of these consumers will release.
+/// Adds the later releases of these consumers.
 pub fn promise(state: &mut State, consumers: &[ConsumerChoice]) {
     for consumer in consumers {
         let amounts = released(state, consumer);
@@ -36,8 +36,8 @@ pub fn redeem(state: &mut State, consumer: &ConsumerChoice) {
     }
 }
 
-/// The amounts that a consumer releases beyond the amounts that it takes. Empty unless the consumer has one candidate,
-/// and the whole call is refused without it.
+/// The amounts of a consumer's release beyond the amounts of its candidate. Empty unless the consumer is required and
+/// has a single candidate.
 fn released(state: &mut State, consumer: &ConsumerChoice) -> CallAmounts {
     let mut amounts = CallAmounts::new();
     let mut candidates = consumer.candidates.in_order();
