@@ -332,10 +332,8 @@ fn lines_and_files_end_without_white_space() {
     none(texts().iter().flat_map(lines::ends));
 }
 
-/// `cargo test -p tidy name_the_thing -- --nocapture` prints the files above the goal.
 #[test]
 fn comments_name_the_thing_again() {
     let files = source::files(&root(), "src", &[".rs"]);
-    println!("{}", references::report(&files));
     none(references::check(&read("functional-tests/tidy/references.txt"), &files));
 }

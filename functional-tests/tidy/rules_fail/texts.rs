@@ -113,56 +113,71 @@ fn sentences_without_a_subject_or_with_where_for_if_fail() {
 }
 
 #[test]
-fn references_above_the_limit_of_their_layer_fail() {
-    let count = |text| {
-        let count = references::Count::of(text);
-        (count.words, count.references)
-    };
+fn words_of_comments_are_counted_without_code_and_numbers() {
     let code = "//! It's `that\n//! one` the one-each rule, 12 of those.\nlet it = \"what\"; // Such\n/* them */";
-    assert_eq!(count(code), (8, 4));
-    let text = |references: usize| format!("// {}{}\n", "it ".repeat(references), "row ".repeat(1_000 - references));
-    let files = |references| {
-        [
-            file("src/a.rs", &text(80)),
-            file("src/a/b.rs", &text(0)),
-            file("src/a/c/d.rs", &text(references)),
-            file("src/a/c/tests.rs", &text(60)),
-        ]
+    let count = references::Count::of(code);
+    assert_eq!((count.words, count.references), (8, 4));
+}
+
+/// A comment with this number of reference words in 1,000 words.
+fn comment(references: usize) -> String {
+    format!("// {}{}\n", "it ".repeat(references), "row ".repeat(1_000 - references))
+}
+
+#[test]
+fn references_above_the_limit_of_their_layer_fail() {
+    let found = |table: &str, references| {
+        let files = [
+            file("src/a.rs", &comment(40)),
+            file("src/a/b.rs", &comment(0)),
+            file("src/a/c/d.rs", &comment(references)),
+            file("src/a/c/tests.rs", &comment(30)),
+        ];
+        references::check(table, &files)
     };
-    let found = |table: &str, references| references::check(table, &files(references));
     let count = |table: &str, references| found(table, references).len();
-    let table = "# why\nsrc/a 45\n\nsrc/a/c 70\n\ntests 60\n";
-    assert_eq!(count(table, 70) + count(table, 68), 0);
+    let table = "# why\nsrc/a 20\n\nsrc/a/c 35\n\ntests 30\n";
+    assert_eq!(count(table, 35) + count(table, 33), 0);
     assert_eq!(
-        found(table, 71),
+        found(table, 36),
         [
-            "src/a/c: 71 reference words in 1,000 words of comments are 1 more than references.txt allows. \
-          The file that adds most is src/a/c/d.rs, with 71 in 1,000. Name the thing again (STYLE.md)"
+            "src/a/c: 36 reference words in 1,000 words of comments are 1 more than references.txt allows. \
+          The file that adds most is src/a/c/d.rs, with 36 in 1,000. Name the thing again (STYLE.md)"
         ]
     );
     assert_eq!(
-        found(table, 67),
-        ["references.txt: the limit of `src/a/c` is 70, but the comments have 67: write 67"]
+        found(table, 32),
+        ["references.txt: the limit of `src/a/c` is 35, but the comments have 32: write 32"]
     );
+    assert_eq!(count(table, 0), 1, "a limit follows its count down to 0");
+    assert_eq!(count("src/a/c 35\ntests 30", 35), 2, "files without a row");
+    assert_eq!(count(&format!("{table}src/b 45"), 35), 1, "a row without a file");
+}
+
+#[test]
+fn files_above_the_limit_fail_unless_they_are_exceptions() {
+    let found = |exceptions: &str, text: &str| {
+        let limit = references::Count::of(text).per_thousand();
+        references::check(&format!("src {limit}\n\n{exceptions}\n"), &[file("src/a.rs", text)])
+    };
+    let few = format!("// {}\n", "it ".repeat(99));
+    for right in [&comment(45), &few] {
+        assert_eq!(found("", right), [""; 0]);
+        assert_eq!(
+            found("src/a.rs", right),
+            ["references.txt: no file src/a.rs is above 45: remove the row"]
+        );
+    }
+    let above = comment(46);
     assert_eq!(
-        found(table, 20),
-        ["references.txt: the limit of `src/a/c` is 70, but the comments have 20: write 45"]
+        found("", &above),
+        ["src/a.rs: 46 reference words in 1,000 words of comments are more than 45. Name the thing again (STYLE.md)"]
     );
+    assert_eq!(found("src/a.rs", &above), [""; 0]);
     assert_eq!(
-        count("src/a 45\nsrc/a/c 45\ntests 60", 20),
-        0,
-        "below the goal a limit stays"
-    );
-    assert_eq!(
-        count("src/a 45\nsrc/a/c 44\ntests 60", 20),
+        found("src/a.rs\nsrc/b.rs", &above).len(),
         1,
-        "no limit is below the goal"
-    );
-    assert_eq!(count("src/a/c 70\ntests 60", 70), 2, "files without a row");
-    assert_eq!(count(&format!("{table}src/b 45"), 70), 1, "a row without a file");
-    assert_eq!(
-        references::report(&files(0)),
-        "src/a.rs 80 of 1000 words\nsrc/a/c/tests.rs 60 of 1000 words\n"
+        "an exception without a file"
     );
 }
 
