@@ -1,8 +1,8 @@
 //! Branch and bound over the rules that the relaxed placement ignores. Each part of the search is a minimum-cost flow.
 //!
-//! The flow is exact for one role and two dimensions without mixed domains: the first part is the answer. If the chosen
-//! cells break a rule that the flow ignores, the search divides the part: by the number of replicas below a domain, or
-//! in a cell.
+//! The flow is exact for a single role and two dimensions without mixed domains: the first part is the answer. The
+//! chosen cells may break a rule outside of the flow. Then the search divides the part: by the number of replicas below
+//! a domain, or in a cell.
 
 pub mod bounds;
 mod division;
@@ -35,7 +35,7 @@ pub struct Outcome {
     pub best: Option<(Cost, Vec<Assigned>)>,
     /// Whether the search was complete.
     pub is_exact: bool,
-    /// If the search found nothing: the most new replicas that can be placed.
+    /// If the search found nothing: the most new replicas with a place.
     pub most: u32,
     /// Whether a single flow gave the answer.
     pub is_one_flow: bool,
@@ -98,8 +98,8 @@ pub fn search(
     }
 }
 
-/// The best placement with room for one replica more, if there is one that is as good as `without_room` in all that
-/// comes before room to grow. `cells` has the cells that such a placement may need.
+/// The best placement with room for the next replica, if any is as good as `without_room` in the fields before room to
+/// grow. `cells` has all cells for such a placement.
 pub fn search_with_room(
     items: &impl Items,
     compared: &Compared,
@@ -134,8 +134,8 @@ struct Search<'a, I> {
     parts: Vec<Part>,
     best: Option<Best>,
     is_exact: bool,
-    /// Every placement has to leave room for one replica more, and to be as good as this placement in all that comes
-    /// before room to grow.
+    /// Every placement has to leave room for the next replica, and to be as good as this cost in the fields before room
+    /// to grow.
     growth: Option<(&'a Growth<'a>, Cost)>,
 }
 
@@ -168,7 +168,7 @@ impl<'a, I: Items> Search<'a, I> {
         }
     }
 
-    /// Searches all parts. Returns the number of parts that were solved, and the most replicas that can be placed if
+    /// Searches all parts. Returns the number of solved parts, and the most replicas with a place if
     /// the first part has no placement.
     fn run(&mut self, has_fallback: bool) -> (u32, u32) {
         let budget = self.wanted.budget;
@@ -191,7 +191,7 @@ impl<'a, I: Items> Search<'a, I> {
         (parts, most)
     }
 
-    /// Whether one replica more has a place beside a choice.
+    /// Whether the next replica has a place beside a choice.
     fn has_room(&self, growth: &Growth, choice: &Choice) -> bool {
         let dimensions = 0..self.relaxation.compared.dimensions.len();
         let counts: Vec<Vec<u32>> = dimensions.map(|at| self.relaxation.counts(choice, at)).collect();

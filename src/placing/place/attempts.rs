@@ -1,5 +1,5 @@
-//! The attempts to place the missing replicas in one set of eligible hosts: all replicas, and fewer if the search finds
-//! no placement.
+//! The attempts to place the missing replicas on a set of eligible hosts: all replicas first, and fewer if the search
+//! finds no placement.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::placing::search::role_prices::priced_cells;
 use crate::placing::search::roles::Assigned;
 use crate::placing::search::{Outcome, WantedReplicas, search, search_with_room};
 
-/// Whether the answer may change if all slots are listed. After a single flow the answer stays if no item is full, with
-/// all its listed slots taken.
+/// Whether the answer may change if all slots are listed. After a single flow the answer stays if each item has a
+/// listed slot that is not taken.
 fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
     let Some(cut) = cells.cut else { return false };
     let Some((_, replicas)) = &outcome.best else {
@@ -32,7 +32,7 @@ fn may_need_more_slots(cells: &Cells, outcome: &Outcome) -> bool {
     is_full || !outcome.is_one_flow
 }
 
-/// The best placement of a question in one set of eligible hosts.
+/// The best placement on a set of eligible hosts.
 pub struct BestPlacement {
     /// By role and then by host.
     pub replicas: Vec<PlacedReplica>,
@@ -42,23 +42,23 @@ pub struct BestPlacement {
     pub is_exact: bool,
 }
 
-/// Whether one replica more may have a place.
+/// Whether an additional replica may have a place.
 enum RoomForMore<'a> {
     NotAsked,
-    /// No dimension admits one more.
+    /// No dimension admits the additional replica.
     None,
     In(Growth<'a>),
 }
 
 impl<H: Hosts> Placing<'_, H> {
-    /// The most replicas that can be placed, in the best places.
+    /// The most replicas with a place, in the best places.
     ///
-    /// Each attempt has one replica less. When the budget is spent, bisection finds the number: each attempt is then
-    /// about one flow.
+    /// Each attempt has a replica less than the attempt before. When the budget is spent, bisection finds the number,
+    /// because each attempt is about a flow.
     pub fn best(&self, atomic: bool) -> BestPlacement {
         let all: u32 = self.missing.iter().sum();
         let (mut placed, mut best, mut cost, mut is_stuck) = (0, Vec::new(), Cost::ZERO, false);
-        // The least number that is known to fail.
+        // The least number without a placement, as far as known.
         let mut fails = all + 1;
         let (mut is_exact, mut cells, mut next) = (true, None, all);
         while placed < next && !self.budget.has_ended() {
@@ -142,8 +142,8 @@ impl<H: Hosts> Placing<'_, H> {
         outcome
     }
 
-    /// The places and rules of one replica more. Not asked without a hard spread, or if a rule lets hosts take replicas
-    /// of several roles: whether one more fits beside them is not known.
+    /// The places and the rules of an additional replica. Not asked without a hard spread. Not asked either if hosts
+    /// take replicas of several roles: the room of a host beside replicas of several roles is not known.
     fn room_for_more(&self, cells: &Cells, bounds: &CountBounds) -> RoomForMore<'_> {
         let Some(next) = self.next.as_ref() else {
             return RoomForMore::NotAsked;
@@ -181,7 +181,7 @@ impl<H: Hosts> Placing<'_, H> {
         RoomForMore::In(Growth::new(next, places, needed, Cost::before_rank))
     }
 
-    /// The best placement with room for one replica more, or `stuck`, a placement without room.
+    /// The best placement with room for an additional replica, or `stuck`, a placement without room.
     fn with_room(
         &self,
         items: &HostItems<H>,
@@ -204,7 +204,7 @@ impl<H: Hosts> Placing<'_, H> {
         }
     }
 
-    /// The cells that `new` replicas of one role need, so that `spare` further replicas have the places that are left.
+    /// The cells for `new` replicas of a single role, and for `spare` replicas in the places that are left.
     fn cells(&self, items: &HostItems<H>, new: u32, spare: u32) -> Cells {
         let no_prices = vec![Cost::ZERO; self.missing.len()];
         let costs = SlotCosts::new(items, self.missing, &no_prices, self.budget);

@@ -1,16 +1,16 @@
-//! Prunes cells that no best placement needs, so that the flow over 100,000 hosts has some hundred cells.
+//! Prunes the cells without use in a best placement, so that the flow over 100,000 hosts has some hundred cells.
 //!
-//! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only its K cheapest
-//! children matter, for each combination of domains in the other dimensions. If a placement uses a further child, one
-//! of the K children has no replica, and the replica can move there. No count elsewhere changes, and no further rule is
-//! broken. A child more is kept if a place is left for one replica more: the empty child may be that place.
+//! Let a domain take at most K new replicas, and let no placed replica be below the domain. Only the K cheapest
+//! children of the domain matter, for each combination of domains in all further dimensions. If a placement uses a
+//! dearer child, a cheap child has no replica, and the replica can move there. No count elsewhere changes, and no
+//! further rule is broken. An additional child is kept if the placement must leave a place for the next replica.
 
 use crate::placing::cells::places::CellPlaces;
 use crate::placing::cells::slot_costs::SlotCosts;
 use crate::placing::compared::{Compared, ComparedDimension};
 use crate::placing::search::bounds::{Bounds, bounds};
 
-/// The cells that `new` or fewer replicas of one role need, each with the number of slots. `spare` further replicas
+/// The cells for `new` or fewer replicas of a single role, each with the number of slots. `spare` further replicas
 /// find the same places beside the best of these placements as beside any placement.
 pub fn prune(places: &CellPlaces, compared: &Compared, (new, spare): (u32, u32), costs: &SlotCosts) -> Vec<(u32, u32)> {
     let trees = compared.dimensions.iter().enumerate();
@@ -73,7 +73,7 @@ struct Pruning<'a> {
     /// The compared dimension whose domains are dropped.
     at: usize,
     dimension: &'a ComparedDimension,
-    /// Children of each domain beside those that the new replicas need.
+    /// Children of each domain beside the children for the new replicas.
     spare: u32,
     bounds: Bounds,
     is_prunable: Vec<bool>,

@@ -1,6 +1,6 @@
-//! Room to grow: whether one replica more has a place beside a placement, under the rules for one more.
+//! Room to grow: whether an additional replica has a place beside a placement, under the rules for the greater number.
 //!
-//! Each replica that is placed well at its time may leave no place for the next one. On a grid of 3 x 3 domains with a
+//! Replicas that are placed well one by one may leave no place for the next replica. On a grid of 3 x 3 domains with a
 //! host in each cell, five replicas have sets that admit no sixth. So of sets that are equal in soft rules and normal
 //! limits, the search prefers a set beside which a replica more has a place.
 
@@ -15,22 +15,22 @@ use crate::placing::compared::{Compared, ComparedDimension};
 use crate::placing::cost::Cost;
 use crate::placing::domain_tree::DomainTree;
 
-/// The places and the rules of the next replica. The numbers of cells are those of `index`.
+/// The places and the rules of the next replica. Cells have the numbers of `index`.
 pub struct Growth<'a> {
-    /// The demands of the rules for one replica more.
+    /// The demands of the rules with the next replica.
     next: &'a Compared,
     index: Arc<CellIndex>,
     /// The free places of each cell before the placement.
     free: Vec<u32>,
     /// The compared dimensions in which a host without a domain takes a single replica, and not two.
     needed: Vec<usize>,
-    /// The fields of a cost that come before room to grow.
+    /// The fields of a cost before room to grow.
     before: fn(Cost) -> Cost,
 }
 
 impl<'a> Growth<'a> {
     /// `free`: the free places of each cell of the index. `needed`: the compared dimensions in which a host without a
-    /// domain takes a single replica, and not two. `before`: the fields of a cost that come before room to grow.
+    /// domain takes a single replica, and not two. `before`: the fields of a cost before room to grow.
     pub fn new(
         next: &'a Compared,
         (index, free): (Arc<CellIndex>, Vec<u32>),
@@ -46,13 +46,13 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Whether a placement is worse than the best placement without room, in what comes before room to grow.
+    /// Whether a placement is worse than the best placement without room, in the fields before room to grow.
     pub fn is_worse(&self, cost: Cost, without_room: Cost) -> bool {
         (self.before)(cost) > (self.before)(without_room)
     }
 
     /// Whether a replica more has a place. `counts`: the replicas in each domain, by compared dimension.
-    /// `taken`: cells of the search, each with its number of new replicas.
+    /// `taken`: cells of the search, each with the number of new replicas.
     pub fn admits(&self, counts: &[Vec<u32>], cells: &Cells, taken: &[(u32, u32)], budget: &Budget) -> bool {
         if taken
             .iter()
@@ -85,13 +85,13 @@ impl<'a> Growth<'a> {
         (0..self.free.len() as u32).filter(|&cell| self.free[cell as usize] > 0)
     }
 
-    /// Cells of the search that a placement with room for one replica more leaves empty.
+    /// The cells of the search that stay empty in a placement with room for the next replica.
     pub fn empty(&self, cells: &Cells) -> impl Iterator<Item = (u32, Range)> {
         let for_one = (0..cells.len() as u32).filter(|&cell| self.is_for_one(cells, cell));
         for_one.map(|cell| (cell, Range::of(0, 0)))
     }
 
-    /// Whether the hosts of a cell of the search take a replica of a workload of one alone.
+    /// Whether the hosts of a cell of the search take the only replica of a workload, and no replica beside a second.
     fn is_for_one(&self, cells: &Cells, cell: u32) -> bool {
         lacks_domain(&self.needed, |at| cells.leaf(cell as usize, at))
     }
@@ -102,15 +102,15 @@ impl<'a> Growth<'a> {
         all.all(|at| cells.leaf(of_search as usize, at) == self.index.leaf(cell, at))
     }
 
-    /// The bounds of new replicas in the cell of the search that is in the same domains, so that a place is left.
+    /// The bounds of new replicas in the cell of the search in the same domains, so that a place is left.
     pub fn range(&self, cells: &Cells, cell: u32) -> Option<(u32, Range)> {
         let same = (0..cells.len() as u32).find(|&of_search| self.is_same(cells, of_search, cell))?;
         let slots = cells.slots(same as usize).len() as u32;
         Some((same, Range::of(0, slots.min(self.free[cell as usize] - 1))))
     }
 
-    /// Limits the bounds of a dimension, so that a replica more in a cell keeps the bounds for one more. `None` if no
-    /// counts keep both. `direct`, `new` and `splits` are those of [`bounds()`].
+    /// Limits the bounds of a dimension, so that the next replica has a place in a cell. `None` if no counts keep the
+    /// bounds before and after the next replica. `direct`, `new` and `splits` are parameters of [`bounds()`].
     pub fn limit(
         &self,
         bounds_now: &mut Bounds,
@@ -150,7 +150,7 @@ impl<'a> Growth<'a> {
     }
 }
 
-/// Whether hosts are in no domain of one of the `needed` dimensions. `leaf` returns the domain in a dimension.
+/// Whether hosts lack a domain of a `needed` dimension. `leaf` returns the domain in a dimension.
 pub fn lacks_domain(needed: &[usize], leaf: impl Fn(usize) -> u32) -> bool {
     needed.iter().any(|&at| leaf(at) == DomainTree::ROOT.0)
 }
