@@ -141,15 +141,23 @@ impl Eligible {
         }
     }
 
-    /// The number of eligible hosts in each cell of an index. The numbers for the first index are kept.
-    pub(super) fn hosts_by_cell(&self, index: &Arc<CellIndex>) -> Arc<[u32]> {
+    /// The number of hosts in each cell of an index that are eligible for a wanted role. If all roles are wanted, the
+    /// numbers for the first index are kept.
+    pub(super) fn hosts_by_cell(&self, index: &Arc<CellIndex>, wanted: &[u32]) -> Arc<[u32]> {
+        let roles = || (0..self.roles()).filter(|&role| wanted[role] > 0);
+        let are_all_wanted = roles().count() == self.roles();
+        let is_wanted =
+            |host: u32| self.any[host as usize] && (are_all_wanted || roles().any(|role| self.is_eligible(host, role)));
         let count = || -> Arc<[u32]> {
             let mut counts = vec![0; index.cells as usize];
-            for (&cell, any) in index.cell_of.iter().zip(&*self.any) {
-                counts[cell as usize] += u32::from(*any);
+            for (host, &cell) in (0..).zip(&index.cell_of) {
+                counts[cell as usize] += u32::from(is_wanted(host));
             }
             counts.into()
         };
+        if !are_all_wanted {
+            return count();
+        }
         let (known, counts) = self.by_cell.get_or_init(|| (Arc::clone(index), count()));
         if Arc::ptr_eq(known, index) {
             Arc::clone(counts)

@@ -56,7 +56,7 @@ pub fn release(
             cluster,
             eligible,
             workload,
-            costs: costs(all, (&rules, domain), workload, &candidates, &budget),
+            costs: costs(all, domain, workload, &candidates, &budget),
             replicas: candidates,
             rules,
             budget: &budget,

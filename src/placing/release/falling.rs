@@ -87,8 +87,27 @@ pub struct Falling<'a> {
     pub budget: &'a Budget<'a>,
     /// With their indices.
     pub replicas: Vec<(usize, &'a Releasable)>,
-    /// The cost of keeping each replica.
+    /// The cost of keeping each replica, whatever stays beside the replica.
     pub costs: Vec<Cost>,
+}
+
+/// The replicas on each host, each above the most replicas of a host at a cost.
+struct HostCounts {
+    cap: u32,
+    on_host: HashMap<u32, u32>,
+}
+
+impl HostCounts {
+    /// Adds a replica on these hosts. Returns the cost of the replica.
+    fn add(&mut self, hosts: &[u32]) -> Cost {
+        let mut is_above = false;
+        for &host in hosts {
+            let number = self.on_host.entry(host).or_default();
+            *number += 1;
+            is_above |= *number > self.cap;
+        }
+        if is_above { Cost::UNFIT } else { Cost::ZERO }
+    }
 }
 
 impl Falling<'_> {
@@ -140,16 +159,19 @@ impl Falling<'_> {
                 keep.iter().map(|&number| i64::from(number)).collect::<Vec<_>>(),
                 staying.clone(),
             );
+            let (mut counts, mut cost) = (self.host_counts(staying), Cost::ZERO);
             for &item in &stay {
-                left[self.replicas[item].1.role] -= 1;
-                beside.add(self.replicas[item].1);
+                let replica = self.replicas[item].1;
+                left[replica.role] -= 1;
+                beside.add(replica);
+                cost += self.costs[item] + counts.add(&replica.hosts);
             }
             let left: Option<Vec<u32>> = left.into_iter().map(|number| number.try_into().ok()).collect();
             let Some(mut kept) = left.and_then(|left| self.keep_best(&left, &beside, &is_decided)) else {
                 continue;
             };
             are_all_exact &= kept.is_exact;
-            kept.cost = stay.iter().fold(kept.cost, |sum, &item| sum + self.costs[item]);
+            kept.cost += cost;
             kept.items.extend(stay);
             if best.as_ref().is_none_or(|best| kept.rank() < best.rank()) {
                 best = Some(kept);
@@ -182,6 +204,7 @@ impl Falling<'_> {
         };
         let items = FallingItems {
             falling: self,
+            costs: self.costs_beside(staying, is_decided),
             is_decided,
         };
         let cells = priced_cells(&items, &compared, wanted);
@@ -203,6 +226,30 @@ impl Falling<'_> {
             is_exact,
             items: assigned.iter().map(|assigned| assigned.item as usize).collect(),
         })
+    }
+
+    fn host_counts(&self, staying: &Staying) -> HostCounts {
+        let mut counts = HostCounts {
+            cap: host_cap(self.workload, &self.rules),
+            on_host: HashMap::new(),
+        };
+        for (_, host) in staying.standing().hosts() {
+            counts.add(&[host]);
+        }
+        counts
+    }
+
+    /// The cost of keeping each undecided replica beside the staying replicas. Of the replicas on a host the cheapest
+    /// count first.
+    fn costs_beside(&self, staying: &Staying, is_decided: &[bool]) -> Vec<Cost> {
+        let mut costs = self.costs.clone();
+        let mut order: Vec<usize> = (0..costs.len()).filter(|&item| !is_decided[item]).collect();
+        order.sort_unstable_by_key(|&item| self.costs[item]);
+        let mut counts = self.host_counts(staying);
+        for item in order {
+            costs[item] += counts.add(&self.replicas[item].1.hosts);
+        }
+        costs
     }
 
     /// The demands of the rules on a workload with one replica more. `None` without a hard spread.
@@ -227,7 +274,7 @@ impl Falling<'_> {
             .cluster
             .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
         let eligible = self.eligible.for_one_more();
-        let mut free = eligible.hosts_by_cell(&index).to_vec();
+        let mut free = eligible.hosts_by_cell(&index, self.workload.wanted).to_vec();
         if !one_a_host {
             free.iter_mut().for_each(|free| *free *= MOST_ON_A_HOST);
         }
@@ -246,26 +293,23 @@ impl Falling<'_> {
 /// The cost of keeping each of the falling replicas. `domain` is the domain of a rule `within`.
 pub fn costs(
     (cluster, eligible): (&Cluster, &Eligible),
-    (rules, domain): (&[AxisRule], Option<(Level, AxisDomain)>),
+    domain: Option<(Level, AxisDomain)>,
     workload: &Workload,
     falling: &[(usize, &Releasable)],
     budget: &Budget,
 ) -> Vec<Cost> {
     let affinity = AffinityRules::of(cluster, workload.rules, budget);
-    let cap = host_cap(workload, rules);
-    let mut on_host: HashMap<u32, u32> = HashMap::new();
-    let costs = falling.iter().map(|&(at, replica)| {
+    let mut costs: Vec<Cost> = Vec::with_capacity(falling.len());
+    for &(at, replica) in falling {
         let mut cost = Cost::of_index(at) + if replica.lost { Cost::LOST } else { Cost::ZERO };
         let mut is_fit = true;
-        let is_outside = |host: &u32| domain.is_some_and(|(_, domain)| !domain.has(cluster, *host));
         for &host in &replica.hosts {
             budget.count(affinity.len() as u64);
-            let before = on_host.entry(host).or_default();
-            *before += 1;
             let effect = affinity.effect(host);
-            is_fit &= eligible.is_eligible(host, replica.role) && effect.excluding.is_none() && *before <= cap;
+            is_fit &= eligible.is_eligible(host, replica.role) && effect.excluding.is_none();
             cost += effect.cost;
         }
+        let is_outside = |host: &u32| domain.is_some_and(|(_, domain)| !domain.has(cluster, *host));
         let level = domain
             .filter(|_| replica.hosts.iter().any(is_outside))
             .map(|(level, _)| level);
@@ -274,9 +318,9 @@ pub fn costs(
             Some(level) => cost += Cost::of_level(level),
             None => {}
         }
-        cost + if is_fit { Cost::ZERO } else { Cost::UNFIT }
-    });
-    costs.collect()
+        costs.push(cost + if is_fit { Cost::ZERO } else { Cost::UNFIT });
+    }
+    costs
 }
 
 /// The most replicas on a host under hard rules.
@@ -292,6 +336,8 @@ fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
 /// The falling replicas without a decision, as items of a search.
 struct FallingItems<'a> {
     falling: &'a Falling<'a>,
+    /// The cost of keeping each replica.
+    costs: Vec<Cost>,
     is_decided: &'a [bool],
 }
 
@@ -314,7 +360,7 @@ impl Items for FallingItems<'_> {
     fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost> {
         let at = item as usize;
         let is_offered = self.falling.replicas[at].1.role == role && already == 0 && !self.is_decided[at];
-        is_offered.then(|| self.falling.costs[at])
+        is_offered.then(|| self.costs[at])
     }
 
     fn most(&self, _item: u32) -> u32 {

@@ -80,7 +80,8 @@ pub fn axis_rules(workload: &Workload, trees: &[Arc<LiveTree>], eligible: u32) -
     all
 }
 
-/// The rules for a further replica. `None` without a hard `Spread` rule.
+/// The rules for a further replica. `None` without a hard `Spread` rule. `None` too if such a rule spreads over hosts:
+/// the search counts the free places of cells, and not of hosts.
 pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<AxisRule>> {
     let mut wanted = workload.wanted.to_vec();
     wanted.push(1);
@@ -88,9 +89,10 @@ pub fn rules_of_next(workload: &Workload, eligible: &Eligible) -> Option<Vec<Axi
         wanted: &wanted,
         ..*workload
     };
-    let has_hard = spreads(workload.rules).any(|(_, spread)| spread.level == Level::Hard);
+    let hard = || spreads(workload.rules).filter(|(_, spread)| spread.level == Level::Hard);
+    let is_asked = hard().count() > 0 && !hard().any(|(_, spread)| spread.axes.contains(&Axis::Host));
     let Eligible { trees, count, .. } = eligible.for_one_more();
-    has_hard.then(|| axis_rules(&next, trees, *count))
+    is_asked.then(|| axis_rules(&next, trees, *count))
 }
 
 /// Whether a rule says how many replicas of the workload a host takes. Without a host rule a host takes a single

@@ -268,9 +268,14 @@ impl Question<'_> {
 
     /// Whether all hard rules and the room admit these new replicas.
     pub fn admits(&self, new: &[PlacedReplica]) -> bool {
+        self.has_room(new) && self.keeps_hard(new)
+    }
+
+    /// Whether the hosts of these new replicas are eligible, and have room for all.
+    fn has_room(&self, new: &[PlacedReplica]) -> bool {
         let one_a_host = !self.workload.rules.iter().any(names_host);
         let on_host = |host: u32| new.iter().filter(move |replica| replica.host == host);
-        let fits = new.iter().all(|replica| {
+        new.iter().all(|replica| {
             let at = replica.host as usize;
             let same_role = on_host(replica.host).filter(|other| other.role == replica.role).count() as u32;
             let all = on_host(replica.host).count() as u32;
@@ -281,17 +286,17 @@ impl Question<'_> {
                 && same_role <= self.world.offers[at][replica.role].0
                 && (same_role == all || all <= self.world.together)
                 && (!one_a_host || all + placed <= 1)
-        });
+        })
+    }
+
+    /// Whether these new replicas keep all hard rules.
+    fn keeps_hard(&self, new: &[PlacedReplica]) -> bool {
         let is_hard = |rule: &&Rule| match rule {
             Rule::Spread(Spread { level, .. }) | Rule::Affinity(Affinity { level, .. }) => *level == Level::Hard,
             Rule::Within(_) => false,
         };
-        fits && self
-            .workload
-            .rules
-            .iter()
-            .filter(is_hard)
-            .all(|rule| self.keeps(rule, new) && self.stays_safe(rule, new))
+        let mut hard = self.workload.rules.iter().filter(is_hard);
+        hard.all(|rule| self.keeps(rule, new) && self.stays_safe(rule, new))
     }
 
     /// The costs of a placement, score included.
@@ -329,29 +334,33 @@ impl Question<'_> {
         key
     }
 
-    /// Whether a hard spread admits no replica more of a role with new replicas, on any host with room. The layer does
-    /// not ask if hosts take replicas of several roles.
+    /// Whether a hard spread admits no replica more beside the new replicas, of the role of a new replica, on any host
+    /// with room. The layer does not ask if a hard spread names hosts, or if hosts take replicas of several roles.
     fn is_stuck(&self, new: &[PlacedReplica]) -> bool {
         let mut rules = self.workload.rules.iter();
         let is_hard = |rule: &Rule| matches!(rule, Rule::Spread(spread) if spread.level == Level::Hard);
+        let is_about_hosts = rules.clone().any(|rule| is_hard(rule) && names_host(rule));
         let is_mixed = new.iter().any(|replica| replica.role != new[0].role);
         let is_short = self.workload.placed.len() + new.len() < n(self.workload) as usize;
-        if is_short || !rules.clone().any(is_hard) || is_mixed && rules.any(names_host) {
+        if is_short || is_about_hosts || !rules.clone().any(is_hard) || is_mixed && rules.any(names_host) {
             return false;
         }
         let hosts = 0..self.world.names.len() as u32;
         let mut more = hosts.flat_map(|host| new.iter().map(move |replica| PlacedReplica { host, ..*replica }));
+        let placed = [self.workload.placed, new].concat();
         !more.any(|replica| {
             let mut wanted = self.workload.wanted.to_vec();
             wanted[replica.role] += 1;
-            let question = Question {
-                workload: &Workload {
-                    wanted: &wanted,
-                    ..*self.workload
-                },
-                ..*self
+            let before = Workload {
+                wanted: &wanted,
+                ..*self.workload
             };
-            question.admits(&[new, &[replica]].concat())
+            let after = Workload {
+                placed: &placed,
+                ..before
+            };
+            let of = |workload| Question { workload, ..*self };
+            of(&before).has_room(&[new, &[replica]].concat()) && of(&after).keeps_hard(&[replica])
         })
     }
 

@@ -211,3 +211,35 @@ fn found_p2_of_hosts_with_room_for_one_more_the_best_by_rank_is_taken() {
         assert_eq!(placed.replicas, world.replicas_on(&["h1"]), "seed {seed}");
     }
 }
+
+/// On a grid of 2 x 2 the next replica needs the cell opposite of the staying replica. Only the cell opposite of host 3
+/// has a host for role 0.
+#[test]
+fn found_p3_room_to_grow_is_on_hosts_of_a_wanted_role() {
+    let mut world = World::of(&[
+        ("a", &["f0", "u1"]),
+        ("b", &["f1", "u0"]),
+        ("c", &["f1", "u1"]),
+        ("d", &["f0", "u0"]),
+    ]);
+    world.eligible = vec![
+        vec![false, true],
+        vec![true, false],
+        vec![true, false],
+        vec![true, false],
+    ];
+    world.offers = vec![vec![(1, 0, 0); 2]; 4];
+    world.build();
+    let rules = [spread(Mode::MaxDifference, &BOTH)];
+    let replicas = ["b", "c"].map(|name| Releasable {
+        role: 0,
+        hosts: vec![world.host(name)],
+        lost: false,
+    });
+    let released = world.released(&workload(&[1, 0], &rules), &replicas);
+    assert_eq!(
+        released.gone,
+        [0],
+        "host c stays, because host d has a place for the next replica"
+    );
+}

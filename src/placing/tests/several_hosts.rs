@@ -97,3 +97,20 @@ fn found_p4_many_replicas_on_several_hosts_are_not_exact() {
     let found = world.released(&workload(&[3], &rules), &replicas.collect::<Vec<_>>());
     assert_eq!((found.gone.len(), found.is_exact), (3, false));
 }
+
+/// Host b does not match the role, so replica 0 breaks a rule by itself. Replica 1 is on the same host as replica 0.
+#[test]
+fn found_p4_a_replica_with_a_host_that_does_not_match_goes_first() {
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let world = World::of_paths(&names, &["z", "z", "z"].map(str::to_owned)).only(&["a", "c"]);
+    assert_eq!(released(&world, &[], 1, &[&["a", "b"], &["a"]]), [0]);
+}
+
+/// Replicas 0 and 2 share host c. Replicas 0 and 1 are in zone z1, so only replicas 1 and 2 keep the rule.
+#[test]
+fn found_p4_a_host_is_not_full_of_replicas_that_go() {
+    let names = ["a", "b", "c"].map(str::to_owned);
+    let world = World::of_paths(&names, &["z1", "z1", "z2"].map(str::to_owned));
+    let rules = [spread(Mode::QuorumSafe, &[ZONE])];
+    assert_eq!(released(&world, &rules, 2, &[&["a", "c"], &["b"], &["c"]]), [0]);
+}
