@@ -1,6 +1,6 @@
 //! Even counts of the oracle.
 
-use super::Node;
+use super::node::Node;
 
 /// Whether each domain with a new replica ends at most 1 above the least of its siblings, at every level. A domain
 /// without a new replica may stand above.
