@@ -21,8 +21,8 @@
 //! - `compared`: the limits of each domain and host.
 //! - `judge`: the second question.
 //!
-//! `place` and `release` share one search. An *item* is a candidate: a host for a new replica, or a replica that may
-//! stay. A *slot* is room for one replica on an item, with a cost. A *cell* is a set of items in the same domains of
+//! `place` and `release` share one search. An *item* is a host: for new replicas, or with replicas that may stay. A
+//! *slot* is room for one replica on an item, with a cost. A *cell* is a set of items in the same domains of
 //! every compared dimension. So the search decides only how many replicas each cell gets, and a cell gives its cheapest
 //! slots.
 //!

@@ -173,8 +173,10 @@ impl Compared {
         } else {
             0
         };
-        if one_a_host && keeps_hard {
-            demands_of_hosts.cap = Some(1);
+        match (one_a_host, keeps_hard) {
+            (true, true) => demands_of_hosts.limit(1),
+            (true, false) => demands_of_hosts.costly_caps.push((1, Cost::of_level(Level::Hard))),
+            (false, _) => {}
         }
         let all = eligible.trees.iter().enumerate().filter_map(|(dimension, tree)| {
             // A rule that demands nothing of n replicas may demand something of one more.

@@ -141,21 +141,27 @@ impl Eligible {
         }
     }
 
-    /// The number of hosts in each cell of an index that are eligible for a wanted role. If all roles are wanted, the
-    /// numbers for the first index are kept.
-    pub(super) fn hosts_by_cell(&self, index: &Arc<CellIndex>, wanted: &[u32]) -> Arc<[u32]> {
+    /// The number of hosts in each cell of an index that are eligible for a wanted role and not excluded. If all roles
+    /// are wanted and no host can be excluded, the numbers for the first index are kept.
+    pub(super) fn hosts_by_cell(
+        &self,
+        index: &Arc<CellIndex>,
+        wanted: &[u32],
+        is_excluded: Option<&dyn Fn(u32) -> bool>,
+    ) -> Arc<[u32]> {
         let roles = || (0..self.roles()).filter(|&role| wanted[role] > 0);
         let are_all_wanted = roles().count() == self.roles();
-        let is_wanted =
-            |host: u32| self.any[host as usize] && (are_all_wanted || roles().any(|role| self.is_eligible(host, role)));
+        let is_wanted = |host: u32| are_all_wanted || roles().any(|role| self.is_eligible(host, role));
+        let is_admitted = |host: u32| is_excluded.is_none_or(|is_excluded| !is_excluded(host));
         let count = || -> Arc<[u32]> {
             let mut counts = vec![0; index.cells as usize];
             for (host, &cell) in (0..).zip(&index.cell_of) {
-                counts[cell as usize] += u32::from(is_wanted(host));
+                let is_free = self.any[host as usize] && is_wanted(host) && is_admitted(host);
+                counts[cell as usize] += u32::from(is_free);
             }
             counts.into()
         };
-        if !are_all_wanted {
+        if !are_all_wanted || is_excluded.is_some() {
             return count();
         }
         let (known, counts) = self.by_cell.get_or_init(|| (Arc::clone(index), count()));

@@ -1,7 +1,8 @@
-//! Chooses the replicas to release when fewer are wanted: the search of a placement, with the candidates to stay as
+//! Chooses the replicas to release when fewer are wanted: the search of a placement, with the hosts of the replicas as
 //! items.
 
 pub mod falling;
+mod falling_hosts;
 
 pub use self::falling::Releasable;
 use self::falling::{Falling, Staying, costs};
@@ -9,6 +10,7 @@ use super::budget::Budget;
 use super::cluster::{Cluster, PlacedReplica, Workload};
 use super::eligible::Eligible;
 use super::place::Effort;
+use super::rules::affinity::AffinityRules;
 use super::rules::modes::axis_rules;
 use super::rules::{Level, within_rule};
 use super::within::{AxisDomain, best_to_keep};
@@ -52,11 +54,13 @@ pub fn release(
         let all = (cluster, eligible);
         let eligible = inside.as_ref().unwrap_or(eligible);
         let rules = axis_rules(workload, &eligible.trees, eligible.count);
+        let affinity = AffinityRules::of(cluster, workload.rules, &budget);
         let falling = Falling {
             cluster,
             eligible,
             workload,
-            costs: costs(all, domain, workload, &candidates, &budget),
+            costs: costs(all, domain, &affinity, &candidates, &budget),
+            affinity: &affinity,
             replicas: candidates,
             rules,
             budget: &budget,

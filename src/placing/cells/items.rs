@@ -1,4 +1,4 @@
-//! The candidates of a search, whatever is searched.
+//! The hosts of a search: for new replicas, or with replicas that may stay.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::index::CellIndex;
 use crate::placing::compared::Compared;
 use crate::placing::cost::Cost;
 
-/// The candidates of a search: hosts for new replicas, or replicas that may stay.
+/// The hosts of a search. Each has places: for new replicas, or of replicas that may stay.
 pub trait Items {
     /// The number of items.
     fn count(&self) -> u32;
@@ -23,12 +23,12 @@ pub trait Items {
     /// is no room.
     fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost>;
 
-    /// The most replicas that the rules on hosts admit on an item.
+    /// The most replicas on an item by the rules on hosts.
     fn most(&self, item: u32) -> u32;
 
-    /// The cost that the rules on hosts add for the replica with this number, from 0 to [`Items::most`] less 1.
+    /// The cost by the rules on hosts of the replica with this number, from 0 to [`Items::most`] less 1.
     fn unit(&self, item: u32, number: u32) -> Cost;
 
-    /// Whether these replicas fit together, by role.
+    /// Whether an item takes these numbers of replicas, by role.
     fn fits(&self, item: u32, counts: &[u32]) -> bool;
 }

@@ -1,18 +1,14 @@
 //! The replicas of roles with a surplus, and the best replicas to keep.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
+use super::falling_hosts::{FallingHosts, FallingReplica};
 use crate::placing::budget::Budget;
-use crate::placing::cells::index::CellIndex;
-use crate::placing::cells::items::Items;
 use crate::placing::cluster::{Cluster, FurtherHost, PlacedReplica, Standing, Workload};
 use crate::placing::compared::Compared;
 use crate::placing::cost::Cost;
 use crate::placing::eligible::Eligible;
+use crate::placing::rules::Level;
 use crate::placing::rules::affinity::AffinityRules;
 use crate::placing::rules::modes::{AxisRule, has_host_rule, rules_of_next};
-use crate::placing::rules::{Axis, Level};
 use crate::placing::search::growth::Growth;
 use crate::placing::search::role_prices::priced_cells;
 use crate::placing::search::{WantedReplicas, search, search_with_room};
@@ -56,7 +52,7 @@ impl Staying {
         self.further.extend(further);
     }
 
-    fn standing(&self) -> Standing<'_> {
+    pub fn standing(&self) -> Standing<'_> {
         Standing {
             placed: &self.placed,
             further: &self.further,
@@ -69,7 +65,7 @@ struct KeptSet {
     cost: Cost,
     is_stuck: bool,
     is_exact: bool,
-    items: Vec<usize>,
+    replicas: Vec<usize>,
 }
 
 impl KeptSet {
@@ -78,7 +74,7 @@ impl KeptSet {
     }
 }
 
-/// The replicas of roles with a surplus. Each replica is an item, which may stay.
+/// The replicas of roles with a surplus. Each replica may stay.
 pub struct Falling<'a> {
     pub cluster: &'a Cluster,
     pub eligible: &'a Eligible,
@@ -89,25 +85,7 @@ pub struct Falling<'a> {
     pub replicas: Vec<(usize, &'a Releasable)>,
     /// The cost of keeping each replica, whatever stays beside the replica.
     pub costs: Vec<Cost>,
-}
-
-/// The replicas on each host, each above the most replicas of a host at a cost.
-struct HostCounts {
-    cap: u32,
-    on_host: HashMap<u32, u32>,
-}
-
-impl HostCounts {
-    /// Adds a replica on these hosts. Returns the cost of the replica.
-    fn add(&mut self, hosts: &[u32]) -> Cost {
-        let mut is_above = false;
-        for &host in hosts {
-            let number = self.on_host.entry(host).or_default();
-            *number += 1;
-            is_above |= *number > self.cap;
-        }
-        if is_above { Cost::UNFIT } else { Cost::ZERO }
-    }
+    pub affinity: &'a AffinityRules<'a>,
 }
 
 impl Falling<'_> {
@@ -119,7 +97,7 @@ impl Falling<'_> {
         let mut stays = vec![false; self.replicas.len()];
         if let Some(kept) = self.keep_best_on_several(keep, &staying) {
             *is_exact &= kept.is_exact;
-            kept.items.iter().for_each(|item| stays[*item] = true);
+            kept.replicas.iter().for_each(|at| stays[*at] = true);
             return stays;
         }
         if self.budget.has_ended() {
@@ -134,37 +112,37 @@ impl Falling<'_> {
             let mut of_role = vec![0; keep.len()];
             of_role[role] = keep[role];
             let kept = self.keep_best(&of_role, &staying, &none_decided);
-            for item in kept.into_iter().flat_map(|kept| kept.items) {
-                stays[item] = true;
-                staying.add(self.replicas[item].1);
+            for at in kept.into_iter().flat_map(|kept| kept.replicas) {
+                stays[at] = true;
+                staying.add(self.replicas[at].1);
             }
         }
         stays
     }
 
-    /// Keeps the best replicas. A replica on several hosts is no item of a flow. So each set of these replicas is
+    /// Keeps the best replicas. A flow cannot choose a replica on several hosts. So each set of these replicas is
     /// tried, and the flow chooses the best replicas beside the set.
     fn keep_best_on_several(&self, keep: &[u32], staying: &Staying) -> Option<KeptSet> {
-        let several = (0..self.replicas.len()).filter(|&item| self.replicas[item].1.hosts.len() > 1);
+        let several = (0..self.replicas.len()).filter(|&at| self.replicas[at].1.hosts.len() > 1);
         let several: Vec<usize> = several.collect();
         let decided = &several[..several.len().min(MOST_ON_SEVERAL)];
         let mut is_decided = vec![false; self.replicas.len()];
-        decided.iter().for_each(|item| is_decided[*item] = true);
+        decided.iter().for_each(|at| is_decided[*at] = true);
         let mut best: Option<KeptSet> = None;
         let mut are_all_exact = decided.len() == several.len();
         for set in 0..1_u32 << decided.len() {
             let stay = decided.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
-            let stay: Vec<usize> = stay.map(|(_, item)| *item).collect();
+            let stay: Vec<usize> = stay.map(|(_, at)| *at).collect();
             let (mut left, mut beside) = (
                 keep.iter().map(|&number| i64::from(number)).collect::<Vec<_>>(),
                 staying.clone(),
             );
-            let (mut counts, mut cost) = (self.host_counts(staying), Cost::ZERO);
-            for &item in &stay {
-                let replica = self.replicas[item].1;
+            let mut cost = Cost::ZERO;
+            for &at in &stay {
+                let replica = self.replicas[at].1;
                 left[replica.role] -= 1;
                 beside.add(replica);
-                cost += self.costs[item] + counts.add(&replica.hosts);
+                cost += self.costs[at];
             }
             let left: Option<Vec<u32>> = left.into_iter().map(|number| number.try_into().ok()).collect();
             let Some(mut kept) = left.and_then(|left| self.keep_best(&left, &beside, &is_decided)) else {
@@ -172,7 +150,7 @@ impl Falling<'_> {
             };
             are_all_exact &= kept.is_exact;
             kept.cost += cost;
-            kept.items.extend(stay);
+            kept.replicas.extend(stay);
             if best.as_ref().is_none_or(|best| kept.rank() < best.rank()) {
                 best = Some(kept);
             }
@@ -194,19 +172,30 @@ impl Falling<'_> {
             return None;
         }
         let standing = staying.standing();
-        let compared = Compared::new(self.cluster, self.eligible, &self.rules, standing, (false, false));
+        let one_a_host = !has_host_rule(self.workload.rules);
+        let compared = Compared::new(self.cluster, self.eligible, &self.rules, standing, (one_a_host, false));
+        let new = keep.iter().sum();
+        let bounds = compared.hosts.bounds(compared.placed + new);
         let wanted = WantedReplicas {
             missing: keep,
-            new: keep.iter().sum(),
-            cost_before: Cost::ZERO,
+            new,
+            cost_before: compared.hosts.cost_before(&bounds),
             budget: self.budget,
             has_fallback: keep.iter().filter(|number| **number > 0).count() > 1,
         };
-        let items = FallingItems {
-            falling: self,
-            costs: self.costs_beside(staying, is_decided),
-            is_decided,
-        };
+        let undecided = (0..self.replicas.len()).filter(|&at| !is_decided[at]);
+        let undecided = undecided.map(|at| FallingReplica {
+            at,
+            role: self.replicas[at].1.role,
+            host: self.replicas[at].1.hosts[0],
+            cost: self.costs[at],
+        });
+        let items = FallingHosts::new(
+            self.cluster,
+            (undecided, self.workload.wanted.len()),
+            standing,
+            (bounds, &compared.hosts.demands),
+        );
         let cells = priced_cells(&items, &compared, wanted);
         let next = self.next(standing);
         let growth = next.as_ref().map(|next| self.growth(next, &compared, standing));
@@ -224,32 +213,8 @@ impl Falling<'_> {
             cost,
             is_stuck: outcome.is_stuck,
             is_exact,
-            items: assigned.iter().map(|assigned| assigned.item as usize).collect(),
+            replicas: items.kept(&assigned),
         })
-    }
-
-    fn host_counts(&self, staying: &Staying) -> HostCounts {
-        let mut counts = HostCounts {
-            cap: host_cap(self.workload, &self.rules),
-            on_host: HashMap::new(),
-        };
-        for (_, host) in staying.standing().hosts() {
-            counts.add(&[host]);
-        }
-        counts
-    }
-
-    /// The cost of keeping each undecided replica beside the staying replicas. Of the replicas on a host the cheapest
-    /// count first.
-    fn costs_beside(&self, staying: &Staying, is_decided: &[bool]) -> Vec<Cost> {
-        let mut costs = self.costs.clone();
-        let mut order: Vec<usize> = (0..costs.len()).filter(|&item| !is_decided[item]).collect();
-        order.sort_unstable_by_key(|&item| self.costs[item]);
-        let mut counts = self.host_counts(staying);
-        for item in order {
-            costs[item] += counts.add(&self.replicas[item].1.hosts);
-        }
-        costs
     }
 
     /// The demands of the rules on a workload with one replica more. `None` without a hard spread.
@@ -274,13 +239,15 @@ impl Falling<'_> {
             .cluster
             .cell_index(compared.dimensions.iter().map(|it| it.dimension).collect());
         let eligible = self.eligible.for_one_more();
-        let mut free = eligible.hosts_by_cell(&index, self.workload.wanted).to_vec();
+        let is_excluded = |host: u32| self.affinity.effect(host).excluding.is_some();
+        let excluded: Option<&dyn Fn(u32) -> bool> = self.affinity.has_hard().then_some(&is_excluded);
+        let mut free = eligible.hosts_by_cell(&index, self.workload.wanted, excluded).to_vec();
         if !one_a_host {
             free.iter_mut().for_each(|free| *free *= MOST_ON_A_HOST);
         }
         let taken = standing
             .hosts()
-            .filter(|(_, host)| one_a_host && eligible.any[*host as usize]);
+            .filter(|(_, host)| one_a_host && eligible.any[*host as usize] && !is_excluded(*host));
         for (_, host) in taken {
             let cell = index.cell_of[host as usize] as usize;
             free[cell] = free[cell].saturating_sub(1);
@@ -294,11 +261,10 @@ impl Falling<'_> {
 pub fn costs(
     (cluster, eligible): (&Cluster, &Eligible),
     domain: Option<(Level, AxisDomain)>,
-    workload: &Workload,
+    affinity: &AffinityRules,
     falling: &[(usize, &Releasable)],
     budget: &Budget,
 ) -> Vec<Cost> {
-    let affinity = AffinityRules::of(cluster, workload.rules, budget);
     let mut costs: Vec<Cost> = Vec::with_capacity(falling.len());
     for &(at, replica) in falling {
         let mut cost = Cost::of_index(at) + if replica.lost { Cost::LOST } else { Cost::ZERO };
@@ -321,57 +287,4 @@ pub fn costs(
         costs.push(cost + if is_fit { Cost::ZERO } else { Cost::UNFIT });
     }
     costs
-}
-
-/// The most replicas on a host under hard rules.
-fn host_cap(workload: &Workload, rules: &[AxisRule]) -> u32 {
-    let hard = rules
-        .iter()
-        .filter(|rule| rule.axis == Axis::Host && rule.level == Level::Hard);
-    let n = workload.wanted.iter().sum();
-    let cap = hard.filter_map(|rule| rule.limit(n)).min();
-    cap.unwrap_or(if has_host_rule(workload.rules) { u32::MAX } else { 1 })
-}
-
-/// The falling replicas without a decision, as items of a search.
-struct FallingItems<'a> {
-    falling: &'a Falling<'a>,
-    /// The cost of keeping each replica.
-    costs: Vec<Cost>,
-    is_decided: &'a [bool],
-}
-
-impl Items for FallingItems<'_> {
-    fn count(&self) -> u32 {
-        self.falling.replicas.len() as u32
-    }
-
-    fn index(&self, compared: &Compared) -> Arc<CellIndex> {
-        let falling = self.falling;
-        let index = CellIndex::of(self.count(), compared.dimensions.len(), |item, at| {
-            let compared = &compared.dimensions[at];
-            let host = falling.replicas[item as usize].1.hosts[0];
-            let leaf = falling.cluster.dimensions[compared.dimension].leaves[host as usize];
-            compared.tree.nearest_live(leaf.0)
-        });
-        Arc::new(index)
-    }
-
-    fn offer(&self, item: u32, role: usize, already: u32) -> Option<Cost> {
-        let at = item as usize;
-        let is_offered = self.falling.replicas[at].1.role == role && already == 0 && !self.is_decided[at];
-        is_offered.then(|| self.costs[at])
-    }
-
-    fn most(&self, _item: u32) -> u32 {
-        1
-    }
-
-    fn unit(&self, _item: u32, _number: u32) -> Cost {
-        Cost::ZERO
-    }
-
-    fn fits(&self, _item: u32, _counts: &[u32]) -> bool {
-        true
-    }
 }

@@ -58,6 +58,11 @@ impl<'a> AffinityRules<'a> {
         self.rules.len()
     }
 
+    /// Whether any of the rules is hard.
+    pub fn has_hard(&self) -> bool {
+        self.rules.iter().any(|rule| rule.affinity.level == Level::Hard)
+    }
+
     /// The effect on each host of the cluster, because a search asks a host once for each offer. Empty without rules,
     /// and incomplete if the answer is not wanted any more.
     pub fn effects(&self, budget: &Budget) -> Vec<AffinityEffect> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::worlds::{BOTH, World, atomic, spread, workload};
-use crate::placing::{Axis, Effort, Mode, PlacedReplica, Releasable, Rule, Workload, swap};
+use crate::placing::{
+    Affinity, AffinityKind, Axis, Effort, Level, Members, Mode, PlacedReplica, Releasable, Rule, Spread, Workload, swap,
+};
 
 const SEEDS: u64 = 4;
 
@@ -231,15 +233,71 @@ fn found_p3_room_to_grow_is_on_hosts_of_a_wanted_role() {
     world.offers = vec![vec![(1, 0, 0); 2]; 4];
     world.build();
     let rules = [spread(Mode::MaxDifference, &BOTH)];
-    let replicas = ["b", "c"].map(|name| Releasable {
-        role: 0,
-        hosts: vec![world.host(name)],
-        lost: false,
-    });
+    let replicas = ["b", "c"].map(|name| on_host(&world, name));
     let released = world.released(&workload(&[1, 0], &rules), &replicas);
     assert_eq!(
         released.gone,
         [0],
         "host c stays, because host d has a place for the next replica"
+    );
+}
+
+/// A replica of the first role on a host.
+fn on_host(world: &World, name: &str) -> Releasable {
+    Releasable {
+        role: 0,
+        hosts: vec![world.host(name)],
+        lost: false,
+    }
+}
+
+#[test]
+fn found_p3_what_stays_keeps_a_rule_over_hosts_that_may_be_broken() {
+    let world = World::of(&[("a", &["f0"]), ("b", &["f0"])]);
+    let replicas = ["a", "a", "b"].map(|name| on_host(&world, name));
+    for level in [Level::Soft, Level::Prefer] {
+        let Rule::Spread(over_hosts) = spread(Mode::MaxDifference, &[Axis::Host]) else {
+            unreachable!("the function makes a spread");
+        };
+        let rules = [Rule::Spread(Spread { level, ..over_hosts })];
+        let released = world.released(&workload(&[2], &rules), &replicas);
+        assert_eq!(released.gone, [1], "under {level:?} a replica on each host stays");
+    }
+}
+
+#[test]
+fn found_p3_room_to_grow_is_not_on_a_host_that_anti_affinity_excludes() {
+    let world = World::of(&[
+        ("a", &["f0", "u1"]),
+        ("b", &["f1", "u0"]),
+        ("c", &["f1", "u1"]),
+        ("d", &["f0", "u0"]),
+    ]);
+    let apart = Affinity {
+        level: Level::Hard,
+        kind: AffinityKind::AntiAffinity,
+        members: Members::Hosts(vec![world.host("a")]),
+    };
+    let rules = [spread(Mode::MaxDifference, &BOTH), Rule::Affinity(apart)];
+    let replicas = ["b", "c"].map(|name| on_host(&world, name));
+    let released = world.released(&workload(&[1], &rules), &replicas);
+    assert_eq!(
+        released.gone,
+        [0],
+        "host c stays, because host d has a place for the next replica"
+    );
+}
+
+/// Host b is directly in zone z0, beside the rack of host c. No replica stands on host b.
+#[test]
+fn found_p3_room_to_grow_is_on_a_host_beside_racks() {
+    let world = World::of(&[("a", &["z1", "u3"]), ("b", &["z0", "u0"]), ("c", &["z0/r0", "u3"])]);
+    let rules = [spread(Mode::MaxDifference, &BOTH)];
+    let replicas = ["c", "a"].map(|name| on_host(&world, name));
+    let released = world.released(&workload(&[1], &rules), &replicas);
+    assert_eq!(
+        released.gone,
+        [0],
+        "host a stays, because host b has a place for the next replica"
     );
 }
