@@ -130,7 +130,10 @@ impl<'a> Growth<'a> {
             }
         });
         let splits: Vec<Split> = splits.collect();
-        let next = bounds(dimension, direct, new + 1, &splits)?;
+        // The place of the next replica may be no place of the search: there may be no replica that may stay.
+        let mut direct = direct.to_vec();
+        direct[leaf as usize] += 1;
+        let next = bounds(dimension, &direct, new + 1, &splits)?;
         for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
             let (now, next) = (
                 &mut bounds_now.domains[domain as usize].hard,
