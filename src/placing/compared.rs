@@ -295,7 +295,12 @@ impl HostDemands {
     /// The cost of the hosts before a replica is placed.
     pub fn cost_before(&self, bounds: &CountBounds) -> Cost {
         let empty = self.eligible - self.placed.len() as u32;
-        let cost_at = |count: u32| bounds.cost_at(count, &self.demands);
+        let cost_at = |count: u32| {
+            // A host above the even share receives no replica, and breaks no rule about new replicas.
+            let beside = bounds.even.beside(count);
+            let even = if self.keeps_placed { beside } else { bounds.even };
+            CountBounds { even, ..*bounds }.cost_at(count, &self.demands)
+        };
         let occupied = self.placed.iter().map(|&count| cost_at(count));
         cost_at(0) * empty + occupied.fold(Cost::ZERO, |sum, cost| sum + cost)
     }

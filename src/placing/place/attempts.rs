@@ -174,7 +174,10 @@ impl<H: Hosts> Placing<'_, H> {
             let places = places.map(|(cell, number)| (cells.index.leaf(cell, at), *number));
             sum_by_domain(next.dimensions[at].tree.len(), places, more)
         });
-        if ceiling(next, &direct.collect::<Vec<_>>(), more) < more {
+        // A rule that only the next replica has to keep does not bound the replicas before.
+        let mut dimensions = next.dimensions.iter().zip(&self.compared.dimensions);
+        let is_even_before = dimensions.all(|(next, now)| now.demands.is_even || !next.demands.is_even);
+        if is_even_before && ceiling(next, &direct.collect::<Vec<_>>(), more) < more {
             return RoomForMore::None;
         }
         let places = (Arc::clone(&cells.index), free);

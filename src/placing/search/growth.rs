@@ -110,16 +110,21 @@ impl<'a> Growth<'a> {
     }
 
     /// Limits the bounds of a dimension, so that the next replica has a place in a cell. `None` if no counts keep the
-    /// bounds before and after the next replica. `direct`, `new` and `splits` are parameters of [`bounds()`].
+    /// bounds before and after the next replica. `is_even`: the domains share the replicas evenly before the next
+    /// replica. `direct`, `new` and `splits` are parameters of [`bounds()`].
     pub fn limit(
         &self,
-        bounds_now: &mut Bounds,
+        (bounds_now, is_even): (&mut Bounds, bool),
         (at, cell): (usize, u32),
         (direct, new): (&[u32], u32),
         splits: &[Split],
     ) -> Option<()> {
         let dimension = &self.next.dimensions[at];
-        let (tree, leaf) = (&dimension.tree, self.index.leaf(cell, at));
+        let leaf = self.index.leaf(cell, at);
+        if dimension.demands.is_even && !is_even {
+            return limit_receivers(bounds_now, dimension, leaf);
+        }
+        let tree = &dimension.tree;
         let more_in = |domain: u32| u32::from(tree.is_in(leaf, domain));
         let splits = splits.iter().map(|split| {
             let more = u32::from(leaf != split.domain) * more_in(split.domain);
@@ -135,22 +140,44 @@ impl<'a> Growth<'a> {
         direct[leaf as usize] += 1;
         let next = bounds(dimension, &direct, new + 1, &splits)?;
         for domain in (0..tree.len() as u32).filter(|&domain| tree.is_live(domain)) {
-            let (now, next) = (
-                &mut bounds_now.domains[domain as usize].hard,
-                &next.domains[domain as usize],
-            );
+            let next = &next.domains[domain as usize];
             let more = more_in(domain);
             if more > next.more(dimension.placed[domain as usize]) {
                 return None;
             }
-            now.least = now.least.max(next.hard.least.saturating_sub(more));
-            now.most = now.most.min(next.hard.most - more);
-            if now.least > now.most {
-                return None;
-            }
+            let kept = Range::of(next.hard.least.saturating_sub(more), next.hard.most - more);
+            narrow(&mut bounds_now.domains[domain as usize].hard, kept)?;
         }
         Some(())
     }
+}
+
+/// Limits the domains around the place of the next replica, if only the next replica has to keep an even share. Each of
+/// these domains has at most as many replicas as each sibling, so at most an equal part. `None` if no counts are left.
+fn limit_receivers(bounds_now: &mut Bounds, dimension: &ComparedDimension, leaf: u32) -> Option<()> {
+    let tree = &dimension.tree;
+    let mut domain = leaf;
+    while domain != 0 {
+        let parent = tree.parent(domain);
+        let children = tree.children(parent);
+        let cap = dimension.cap(domain, children == tree.limited_level());
+        let mut most = cap.map_or(Some(u32::MAX), |cap| cap.checked_sub(1))?;
+        if tree.compares(parent) {
+            most = most.min(bounds_now.below[parent as usize].most / children.len() as u32);
+        }
+        if dimension.placed[domain as usize] > most {
+            return None;
+        }
+        narrow(&mut bounds_now.domains[domain as usize].hard, Range::of(0, most))?;
+        domain = parent;
+    }
+    Some(())
+}
+
+/// Intersects two ranges. `None` if nothing is left.
+fn narrow(range: &mut Range, other: Range) -> Option<()> {
+    *range = Range::of(range.least.max(other.least), range.most.min(other.most));
+    (range.least <= range.most).then_some(())
 }
 
 /// Whether hosts lack a domain of a `needed` dimension. `leaf` returns the domain in a dimension.

@@ -101,7 +101,8 @@ impl<'a> Relaxation<'a> {
             self.budget.count_list(dimension.tree.len() as u64);
             let mut bounds = bounds(dimension, &self.direct[at], self.new, &splits).ok_or(Nothing::Bounds)?;
             if let (Some(cell), Some(growth)) = (part.room_in, growth) {
-                let limited = growth.limit(&mut bounds, (at, cell), (&self.direct[at], self.new), &splits);
+                let now = (&mut bounds, dimension.demands.is_even);
+                let limited = growth.limit(now, (at, cell), (&self.direct[at], self.new), &splits);
                 limited.ok_or(Nothing::Bounds)?;
             }
             *end = Some(bounds);

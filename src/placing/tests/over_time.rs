@@ -301,3 +301,34 @@ fn found_p3_room_to_grow_is_on_a_host_beside_racks() {
         "host a stays, because host b has a place for the next replica"
     );
 }
+
+/// Four replicas under `adaptive` are quorum-safe: at most two in a zone. Five are spread evenly, but only the fifth
+/// has to keep the even share: rack r1 has no room, so the fifth has a place in zone z1 alone.
+#[test]
+fn found_p2_an_even_share_that_begins_with_the_next_replica_does_not_bind_the_replicas_before() {
+    let mut world = World::of(&[
+        ("a", &["z0/r0", "u0"]),
+        ("b", &["z0/r1", "u0"]),
+        ("c", &["z1", "u1"]),
+        ("gone", &["z2", "u2"]),
+    ])
+    .only(&["a", "b", "c"]);
+    world.offers = [2, 0, 2, 0].map(|room| vec![(room, 0, 0)]).to_vec();
+    world.build();
+    let over_hosts = Spread {
+        level: Level::Prefer,
+        mode: Mode::MaxDifference,
+        axes: vec![Axis::Host],
+        strict: false,
+    };
+    let rules = [spread(Mode::Adaptive, &BOTH), Rule::Spread(over_hosts)];
+    let placed = world.replicas_on(&["gone"]);
+    for seed in 0..SEEDS {
+        let workload = Workload {
+            placed: &placed,
+            ..workload(&[4], &rules)
+        };
+        let answer = world.placed(&workload, &Effort { seed, ..atomic() });
+        assert_eq!(answer.replicas, world.replicas_on(&["a", "a", "c"]), "with seed {seed}");
+    }
+}

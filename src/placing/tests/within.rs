@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::worlds::{World, atomic, spread, workload};
 use crate::placing::{
     Affinity, AffinityKind, Axis, Broken, DomainId, Effort, FurtherHost, Level, Members, Mode, PlacedReplica,
-    Releasable, Removed, Rule, Within, Workload,
+    Releasable, Removed, Rule, Spread, Within, Workload,
 };
 
 fn within(level: Level, axis: Axis) -> Rule {
@@ -274,4 +274,31 @@ fn found_p14_the_budget_bounds_the_domains_that_are_tried() {
     let placed = world.placed(&workload(&[4], &spread_too), &effort);
     assert_eq!(placed.replicas.len(), 4);
     assert!(!placed.is_exact, "not all of 10,000 racks are compared");
+}
+
+/// Host a has two replicas, so a soft rule over hosts wants the next on host b. A zone that holds host a alone is no
+/// better: the replica would stand on host a, and no further one would have a place.
+#[test]
+fn found_p14_a_host_above_its_share_breaks_no_rule_about_new_replicas() {
+    let mut world = World::of(&[("a", &["fd:z/r"]), ("b", &["fd:z"])]);
+    world.offers = vec![vec![(1, 0, 0)]; 2];
+    world.build();
+    let over_hosts = Spread {
+        level: Level::Soft,
+        mode: Mode::MaxDifference,
+        axes: vec![Axis::Host],
+        strict: false,
+    };
+    let over_zones = spread(Mode::MaxDifference, &[Axis::Domain(0)]);
+    let rules = [
+        Rule::Spread(over_hosts),
+        over_zones,
+        within(Level::Hard, Axis::Domain(0)),
+    ];
+    let placed = world.replicas_on(&["a", "a"]);
+    let workload = Workload {
+        placed: &placed,
+        ..workload(&[3], &rules)
+    };
+    assert_eq!(world.placed(&workload, &atomic()).replicas, world.replicas_on(&["b"]));
 }
