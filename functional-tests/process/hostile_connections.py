@@ -43,9 +43,14 @@ def still_wait(raws):
     check(not ended, f"{len(ended)} of {len(raws)} connections have ended or are answered")
 
 
+def connect(placet, count):
+    """Opens this number of connections, from two addresses in turn: an address has at most half of all."""
+    return [RawConnection(placet.port, source=f"127.0.0.{2 + number % 2}") for number in range(count)]
+
+
 def connect_many(placet, data):
     """Opens the connections of one kind, CONNECTIONS in number, and sends `data` on each."""
-    raws = [RawConnection(placet.port) for _ in range(CONNECTIONS)]
+    raws = connect(placet, CONNECTIONS)
     for raw in raws:
         raw.send(data)
     return raws
@@ -93,7 +98,7 @@ def half_open_again():
 def too_many_idle():
     options = {"placet": {"max_connections": "20", "workers": "1"}}
     with folder() as here, Placet(here, options) as placet:
-        raws = [RawConnection(placet.port) for _ in range(18)]
+        raws = connect(placet, 18)
         try:
             for raw in raws:
                 raw.send(request("GET", "/"))
@@ -122,7 +127,7 @@ def accepted_together():
     with folder() as here, Placet(here, options) as placet:
         placet.signal(signal.SIGSTOP)
         try:
-            raws = [RawConnection(placet.port) for _ in range(20)]
+            raws = connect(placet, 20)
             for number, raw in enumerate(raws):
                 body = json.dumps({"name": f"{number:02}"})
                 raw.send(f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: {len(body)}\r\n\r\n" + body[:5])

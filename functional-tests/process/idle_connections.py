@@ -31,8 +31,8 @@ def raise_limit(files):
 def idle():
     wanted = count()
     raise_limit(wanted + OTHER_FILES)
-    # More than the idle ones, and room for those that are served.
-    options = {"placet": {"max_connections": str(wanted * 2)}}
+    # An address has half of them: more than the idle ones, and room for those that are served.
+    options = {"placet": {"max_connections": str(wanted * 3)}}
     with folder() as here, Placet(here, options) as placet:
         serves_well(placet)
         before = memory(placet)

@@ -10,10 +10,11 @@ import pathlib
 import select
 import socket
 
-from functional_tests.lib.patience import HANG_SECONDS, eventually
+from functional_tests.lib.patience import HANG_SECONDS, SERVICE_SECONDS, eventually
 from functional_tests.metrics import scrape
 from functional_tests.process.cases import case, check, equal, folder
 from functional_tests.process.hostile_bodies import JSON_HEAD
+from functional_tests.process.locked import write_lock
 from functional_tests.process.placet_process import Placet
 from functional_tests.process.protocol import PROVIDERS
 from functional_tests.process.raw_http import RawConnection, once, request
@@ -21,7 +22,11 @@ from functional_tests.process.searches import becomes_idle, begin
 
 MAX_CONNECTIONS = 20
 WORKERS = 2
+# The most of one address.
+HALF = MAX_CONNECTIONS // 2
 OPTIONS = {"placet": {"max_connections": str(MAX_CONNECTIONS), "workers": str(WORKERS)}}
+# With one worker the number of connections that an address keeps is exact.
+ONE_WORKER = {"placet": {"max_connections": str(MAX_CONNECTIONS), "workers": "1"}}
 # New connections, one after the other. Each worker closes one held connection for the first of them.
 NEW_CLIENTS = 5
 UNREAD_CONNECTIONS = 200
@@ -86,19 +91,33 @@ def answered(placet, held_count=0):
         check(still >= held_count - number, f"{still} of {held_count} connections are open at answer {number}")
 
 
-def new_clients(kind, addresses):
-    with folder() as here, Placet(here, OPTIONS) as placet:
-        # The first request makes the text on another thread. Later answers wait for their clients alone.
-        equal(once(placet.port, WITHOUT_TOKEN).status, 200)
-        new_clients_beside(placet, kind, addresses)
+def new_clients(kind):
+    """New clients are answered beside connections of one address, and of many."""
+    for options, of_kind in (ONE_WORKER, of_one_address), (OPTIONS, of_many_addresses):
+        with folder() as here, Placet(here, options) as placet:
+            # The first request makes the text on another thread. Later answers wait for their clients alone.
+            equal(once(placet.port, WITHOUT_TOKEN).status, 200)
+            of_kind(placet, kind)
+            is_said(placet, kind)
+            placet.alive()
 
 
-def new_clients_beside(placet, kind, addresses):
-    with held(placet, addresses, KINDS[kind]):
+def of_one_address(placet, kind):
+    """The address has half of all connections. A further connection ends its idlest, and no new client ends any."""
+    with held(placet, ONE_ADDRESS, KINDS[kind], HALF) as first:
+        becomes_idle(placet, HANG_SECONDS, "the requests of the connections that are held")
+        are_open(first)
+        with held(placet, ONE_ADDRESS, b"", 1) as more:
+            eventually("the idlest is closed", lambda: open_at(placet) == HALF)
+            are_open(more)
+            answered(placet)
+            equal(open_at(placet), HALF)
+
+
+def of_many_addresses(placet, kind):
+    with held(placet, MANY_ADDRESSES, KINDS[kind]):
         becomes_idle(placet, HANG_SECONDS, "the requests of the connections that are held")
         answered(placet, eventually("placet has closed the surplus", lambda: held_count(placet)))
-        is_said(placet, kind)
-        placet.alive()
 
 
 def held_count(placet):
@@ -119,7 +138,7 @@ def is_said(placet, kind):
 
 @case(f"hostile 7: unread answers on {UNREAD_CONNECTIONS} connections cost less than {UNREAD_SECONDS} s of CPU time")
 def hostile_07_cost_of_unread_answers():
-    options = {"placet": {"max_connections": str(UNREAD_CONNECTIONS)}}
+    options = {"placet": {"max_connections": str(2 * UNREAD_CONNECTIONS)}}
     with folder() as here, Placet(here, options) as placet:
         unread = KINDS["answers that are not read"]
         with held(placet, ONE_ADDRESS, unread, UNREAD_CONNECTIONS):
@@ -129,26 +148,44 @@ def hostile_07_cost_of_unread_answers():
 
 @case("hostile 7: unread answers, from one address and from many, on all connections delay no new client")
 def hostile_07_unread_answers():
-    new_clients("answers that are not read", ONE_ADDRESS)
-    new_clients("answers that are not read", MANY_ADDRESSES)
+    new_clients("answers that are not read")
 
 
 @case("hostile 7: half heads, from one address and from many, on all connections delay no new client")
 def hostile_07_half_heads():
-    new_clients("half a head", ONE_ADDRESS)
-    new_clients("half a head", MANY_ADDRESSES)
+    new_clients("half a head")
 
 
 @case("hostile 7: half bodies with a token, from one address and from many, on all connections delay no new client")
 def hostile_07_half_bodies():
-    new_clients("half a body", ONE_ADDRESS)
-    new_clients("half a body", MANY_ADDRESSES)
+    new_clients("half a body")
 
 
 @case("hostile 7: silence, from one address and from many, on all connections delays no new client")
 def hostile_07_silence():
-    new_clients("silence", ONE_ADDRESS)
-    new_clients("silence", MANY_ADDRESSES)
+    new_clients("silence")
+
+
+@case("hostile 7: an address whose writes wait on half of the connections gets no more, and delays no new client")
+def hostile_07_waiting_writes():
+    options = {"placet": {**ONE_WORKER["placet"], "commit_timeout": str(SERVICE_SECONDS)}}
+    write = request("PUT", "/traits/CUSTOM_ONE")
+    with folder() as here, Placet(here, options) as placet, write_lock(placet.database) as release:
+        with held(placet, ONE_ADDRESS, write, HALF) as waiting:
+            eventually("the writes wait", lambda: waiting_writes(placet) == HALF)
+            with held(placet, ONE_ADDRESS, write) as refused:
+                check(all(raw.reply_or_end() is None for raw in refused), "a connection beyond half is served")
+            answered(placet, HALF)
+            equal(waiting_writes(placet), HALF)
+            are_open(waiting)
+            release()
+            for raw in waiting:
+                check(raw.reply().status in (201, 204), "a write failed")
+        placet.alive()
+
+
+def waiting_writes(placet):
+    return scrape.read(placet.port).sum("placet_writer_queue_length")
 
 
 @case("hostile 7: three times max_connections without a token end no connection with one, idle or with a running search")

@@ -74,7 +74,10 @@ enum Closing {
     No,
     /// If nothing arrives until the event loop has looked at the socket. With the time of the last progress.
     AfterLook(u64),
+    /// Unless placet serves a request on the connection.
     AtOnce,
+    /// Whatever placet does for the connection: the address has more than half of all connections.
+    InAnyCase,
 }
 
 impl Connections {
@@ -88,7 +91,8 @@ impl Connections {
         })
     }
 
-    /// Adds a connection. If there are too many now, earlier connections are closed.
+    /// Adds a connection. If the address or all addresses together have too many now, earlier connections are closed.
+    /// If the address has too many, and placet serves a request on each, the new connection is refused.
     pub fn open(self: &Rc<Self>, peer: IpAddr) -> OpenConnection {
         let id = self.next_id.get();
         self.next_id.set(id + 1);
@@ -112,8 +116,11 @@ impl Connections {
             close: Notify::new(),
         });
         let mut open = self.open.borrow_mut();
-        open.close_surplus(1, true);
+        let is_admitted = open.make_room(connection.address);
         open.add(Rc::clone(&connection));
+        if !is_admitted {
+            open.close(&connection, Closing::InAnyCase);
+        }
         OpenConnection(connection)
     }
 
@@ -130,6 +137,15 @@ impl Connections {
 
     fn close_surplus(&self, is_look_allowed: bool) {
         self.open.borrow_mut().close_surplus(0, is_look_allowed);
+    }
+
+    /// A chosen connection stays open, because the connection has made progress since. The next connection goes without
+    /// a look: otherwise busy clients could keep all new clients waiting.
+    fn spare(&self, spared: &Connection) {
+        let mut open = self.open.borrow_mut();
+        open.spare(spared);
+        open.close_surplus_of(spared.address);
+        open.close_surplus(0, false);
     }
 }
 
@@ -201,24 +217,23 @@ impl Connection {
                 Closing::No => continue,
                 Closing::AfterLook(before) => self.progress.get() > before || self.is_served(),
                 Closing::AtOnce => self.is_served(),
+                Closing::InAnyCase => false,
             };
             if !is_spared {
                 self.all.statistics.closed.record(self.peer, self.waits_for());
                 return;
             }
-            self.closing.set(Closing::No);
-            self.all.open.borrow_mut().spare();
-            // The next connection goes without a look: otherwise busy clients could keep all new clients waiting.
-            self.all.close_surplus(false);
+            self.all.spare(self);
         }
     }
 
-    fn close(&self, is_look_allowed: bool) {
-        self.closing.set(if is_look_allowed {
-            Closing::AfterLook(self.progress.get())
-        } else {
-            Closing::AtOnce
-        });
+    /// Whether the connection was refused when it was opened. No byte of such a connection is read.
+    pub fn is_refused(&self) -> bool {
+        self.closing.get() == Closing::InAnyCase
+    }
+
+    fn close(&self, closing: Closing) {
+        self.closing.set(closing);
         self.close.notify_one();
     }
 

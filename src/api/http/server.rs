@@ -234,6 +234,10 @@ fn http(
         let serving = Service::call(requests, connected);
         // Whatever the connection waits for, the connection ends with its task.
         async move {
+            if connection.is_refused() {
+                connection.closed().await;
+                return Ok(());
+            }
             tokio::select! {
                 biased;
                 ended = serving => ended,

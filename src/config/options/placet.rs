@@ -54,8 +54,9 @@ options! {
         /// Threads that serve HTTP. 0 starts a thread for each core.
         workers: usize = 0, 0..=1_024;
         /// The maximum number of open client connections. A further connection closes a connection of the address with
-        /// the most connections: the longest without progress. If the process's hard limit of open files is too low,
-        /// placet accepts a smaller number and logs a warning.
+        /// the most connections: the longest without progress. An address has at most half of all connections. A proxy
+        /// is a single address, so set at least twice the connections of the proxy. If the process's hard limit of open
+        /// files is too low, placet accepts a smaller number and logs a warning.
         max_connections: usize = 10_000, 1..=1_000_000;
         /// How long a connection may be idle between requests, before the service closes the connection.
         keep_alive_timeout: u64 = 75, 1..=86_400 seconds;

@@ -74,9 +74,9 @@ impl ClosedConnections {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = report.count(Instant::now()) {
             log::warn!(
-                "Too many connections are open, so {number} were closed for new ones. The last of them was that of \
-                 {client}, which {}. If the clients are honest, raise [placet] max_connections; else find out which \
-                 client holds the connections",
+                "Too many connections are open, of all clients or of one address, so {number} were closed. The last \
+                 was that of {client}, which {}. If the clients are honest, raise [placet] max_connections: one \
+                 address, such as a proxy, has at most half. Else find out which client holds the connections",
                 wait.sentence()
             );
         }

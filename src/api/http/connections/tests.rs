@@ -24,12 +24,12 @@ fn closing(connections: &[OpenConnection]) -> Vec<usize> {
 #[test]
 fn none_is_closed_until_there_are_too_many() {
     let all = Connections::new(LIMIT, Arc::default());
-    let mut open_ones = of_hosts(&all, [1; LIMIT]);
+    let mut open_ones = of_hosts(&all, [1, 2].repeat(LIMIT / 2));
     assert_eq!(closing(&open_ones), NONE);
     drop(open_ones.pop());
-    let newer = open(&all, 1);
+    let newer = open(&all, 2);
     assert_eq!(closing(&open_ones), NONE);
-    let newest = open(&all, 1);
+    let newest = open(&all, 3);
     assert_eq!(closing(&open_ones), [0]);
     drop((newer, newest));
 }
@@ -108,25 +108,87 @@ fn connections_without_a_token_beyond_their_share_go_before_others() {
 }
 
 #[test]
-fn one_address_has_all_connections_until_another_one_needs_some() {
+fn the_address_with_the_most_connections_closes_its_own_although_it_has_few() {
     let all = Connections::new(64, Arc::default());
     // The address with the most is far below an eighth, and its connections are the newest.
     let open_ones = of_hosts(&all, (1..62).chain([80; 3]));
     open_ones.iter().for_each(|open| open.connection().has_token.set(true));
     let more = of_hosts(&all, [90, 91]);
     assert_eq!(closing(&open_ones), [61, 62]);
-    drop((open_ones, more));
-    let alone = of_hosts(&all, [1; 64]);
-    assert_eq!(closing(&alone), NONE);
+    drop(more);
+}
+
+/// Found by a verifier: with tokens one address held all connections, and a new client waited for 9 s.
+#[test]
+fn hostile_07_an_address_has_half_of_all_connections_and_its_own_idlest_goes_first() {
+    let all = Connections::new(LIMIT, Arc::default());
+    let other = open(&all, 2);
+    let open_ones = of_hosts(&all, [1; LIMIT / 2]);
+    open_ones.iter().for_each(|open| open.connection().has_token.set(true));
+    let served = open_ones[0].connection().serve_request();
+    assert_eq!(closing(&open_ones), NONE);
+    let more = of_hosts(&all, [1, 1]);
+    assert_eq!(closing(&open_ones), [1, 2]);
+    assert!(!other.connection().is_closing() && closing(&more) == NONE);
+    drop((served, more, open_ones));
+    // The closed connections do not count any more.
+    assert_eq!(closing(&of_hosts(&all, [1; LIMIT / 2])), NONE);
+}
+
+#[test]
+fn hostile_07_a_connection_beyond_half_is_refused_if_all_others_of_its_address_are_served() {
+    let all = Connections::new(LIMIT, Arc::default());
+    let open_ones = of_hosts(&all, [1; LIMIT / 2]);
+    let mut served: Vec<_> = open_ones
+        .iter()
+        .map(|open| {
+            open.connection().has_token.set(true);
+            open.connection().serve_request()
+        })
+        .collect();
+    let (refused, other) = (open(&all, 1), open(&all, 2));
+    assert!(refused.connection().is_refused() && !other.connection().is_closing());
+    assert_eq!(closing(&open_ones), NONE);
+    drop((refused, served.pop()));
+    let newer = open(&all, 1);
+    assert_eq!(closing(&open_ones), [LIMIT / 2 - 1]);
+    assert!(!newer.connection().is_closing());
+}
+
+/// Each new connection sends a request at once, and is chosen for the next connection before the request is read.
+#[actix_web::test]
+async fn hostile_07_requests_at_the_last_moment_get_an_address_no_more_than_half() {
+    let all = Connections::new(4, Arc::default());
+    let open_ones = of_hosts(&all, [1; 3]);
+    assert_eq!(closing(&open_ones), [0]);
+    let served: Vec<_> = open_ones
+        .iter()
+        .map(|open| {
+            open.connection().has_token.set(true);
+            open.connection().serve_request()
+        })
+        .collect();
+    let ends = open_ones.iter().map(|open| {
+        let connection = Rc::clone(open.connection());
+        actix_web::rt::spawn(async move { connection.closed().await })
+    });
+    let ends: Vec<_> = ends.collect();
+    for _ in 0..4 * TURNS_OF_A_LOOK {
+        yield_now().await;
+    }
+    let ended: Vec<bool> = ends.iter().map(|end| end.is_finished()).collect();
+    assert_eq!(ended, [true, false, false], "all are served, and the first one longest");
+    ends.iter().for_each(|end| end.abort());
+    drop(served);
 }
 
 #[test]
 fn a_new_client_is_spared_if_the_address_with_the_most_connections_has_served_requests() {
     let all = Connections::new(4, Arc::default());
-    let open_ones = of_hosts(&all, [1; 4]);
+    let open_ones = of_hosts(&all, [2, 3, 1, 1]);
     open_ones.iter().for_each(|open| open.connection().has_token.set(true));
     let mut served: Vec<_> = open_ones.iter().map(|open| open.connection().serve_request()).collect();
-    let newer = open(&all, 2);
+    let newer = open(&all, 4);
     assert_eq!(closing(&open_ones), NONE);
     // The third answer is sent, and its connection is idle now: for a shorter time than the new connection.
     drop(served.pop());
@@ -137,8 +199,8 @@ fn a_new_client_is_spared_if_the_address_with_the_most_connections_has_served_re
 #[test]
 fn several_are_closed_at_once_and_never_the_newer_half() {
     let all = Connections::new(640, Arc::default());
-    let open_ones = of_hosts(&all, [1; 640]);
-    let newer = open(&all, 1);
+    let open_ones = of_hosts(&all, [1, 2].repeat(320));
+    let newer = open(&all, 3);
     assert_eq!(closing(&open_ones), (0..10).collect::<Vec<_>>());
     open_ones[..636]
         .iter()
@@ -147,7 +209,7 @@ fn several_are_closed_at_once_and_never_the_newer_half() {
         .iter()
         .map(|open| open.connection().serve_request())
         .collect();
-    let more = of_hosts(&all, [1; 10]);
+    let more = of_hosts(&all, [3; 10]);
     // For the last connection, 14 are idle.
     assert_eq!(closing(&open_ones)[10..], [636, 637, 638, 639]);
     assert!(newer.connection().is_closing() && closing(&more) == [0, 1]);
