@@ -4,14 +4,20 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Model;
+use super::pages::PAGE_BYTES;
 use super::workloads::too_long;
 use crate::error::Result;
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::pools::CallerKey;
+use crate::search::snapshot::is_in_domain;
 use crate::search::{ClassId, ProviderState, Slot, Snapshot};
 
 /// The domains of more providers take longer than [`crate::pools::INLINE_TIME`].
 const MAX_INLINE_PROVIDERS: usize = 300;
+
+/// The length of a report without paths and amounts, and of the quotes, colon and comma of an amount.
+const MEMBERS_BYTES: usize = 180;
+const PUNCTUATION_BYTES: usize = 4;
 
 /// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
 pub type Amounts = BTreeMap<Arc<str>, i128>;
@@ -31,6 +37,23 @@ pub struct DomainReport {
     /// Whether the domain has more hosts than its smallest sibling with an eligible host.
     pub is_heavy: bool,
     pub loss: Loss,
+}
+
+impl DomainReport {
+    /// The approximate length in the answer.
+    fn bytes(&self) -> usize {
+        let Loss {
+            free_elsewhere,
+            missing,
+            ..
+        } = &self.loss;
+        let amounts = [&self.capacity, &self.usage, free_elsewhere, missing]
+            .into_iter()
+            .flatten();
+        let paths = self.path.len() + self.parent.as_ref().map_or(0, String::len);
+        let of_amounts = amounts.map(|(class, amount)| class.len() + digits(*amount) + PUNCTUATION_BYTES);
+        MEMBERS_BYTES + paths + of_amounts.sum::<usize>()
+    }
 }
 
 /// The consequences of the loss of a domain.
@@ -120,13 +143,38 @@ type Free = HashMap<ClassId, i128>;
 /// The domains of a page. All domains are counted, but only the domains of the page are summed. A path may have
 /// hundreds of segments, each of which ends a domain.
 ///
+/// A page ends with the domain that brings the page to [`PAGE_BYTES`]. No further domain is summed.
+///
 /// # Errors
 /// [`crate::error::Error::Busy`] if the search was interrupted.
 pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Result<PageOfDomains> {
-    let hosts = count_hosts(snapshot, &page.dimension, interrupt)?;
-    let siblings = siblings(&hosts, interrupt)?;
+    let hosts = HostsByPath::of(snapshot, &page.dimension, interrupt)?;
+    let domains = hosts.count_domains(snapshot, interrupt)?;
+    let siblings = siblings(&domains, interrupt)?;
+    let free = free(snapshot, interrupt)?;
+    let (paths, mut has_more) = first_paths(&domains, page);
+    let (mut reports, mut bytes): (Vec<DomainReport>, usize) = (Vec::new(), 0);
+    for path in paths {
+        if bytes >= PAGE_BYTES {
+            has_more = true;
+            break;
+        }
+        // A report names all classes.
+        interrupt.spend(free.len() as u64 / OPERATIONS_A_STEP);
+        let sums = hosts.sum(snapshot, path, interrupt)?;
+        let counts = (&domains[path], siblings.get(&parent(path)));
+        let report = report(snapshot, path, counts, (&sums, &free));
+        bytes += report.bytes();
+        reports.push(report);
+    }
+    let next = reports.last().filter(|_| has_more).map(|last| last.path.clone());
+    Ok((reports, next))
+}
+
+/// The first paths after the beginning of the page, in order, and whether there are more paths.
+fn first_paths<'s>(domains: &HashMap<&'s str, HostsOfDomain>, page: &Page) -> (Vec<&'s str>, bool) {
     let after = page.after.as_deref();
-    let mut paths: Vec<&str> = hosts.keys().copied().collect();
+    let mut paths: Vec<&str> = domains.keys().copied().collect();
     paths.retain(|path| after.is_none_or(|after| *path > after));
     let has_more = paths.len() > page.limit;
     if has_more {
@@ -134,36 +182,82 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
         paths.truncate(page.limit);
     }
     paths.sort_unstable();
-    let (of_domains, free) = sum(snapshot, page, &paths, interrupt)?;
-    let next = paths.last().filter(|_| has_more).map(|path| (*path).to_owned());
-    let reports = paths.into_iter().map(|path| {
-        // A report names all classes.
-        interrupt.spend(free.len() as u64 / OPERATIONS_A_STEP);
-        go_on(interrupt)?;
-        let counts = (&hosts[path], siblings.get(&parent(path)));
-        Ok(report(snapshot, path, counts, (&of_domains[path], &free)))
-    });
-    Ok((reports.collect::<Result<_>>()?, next))
+    (paths, has_more)
 }
 
-/// The hosts in each domain, by path.
-fn count_hosts<'s>(
-    snapshot: &'s Snapshot,
-    dimension: &str,
-    interrupt: &Interrupt,
-) -> Result<HashMap<&'s str, HostsOfDomain>> {
-    let mut found: HashMap<&str, HostsOfDomain> = HashMap::new();
-    for host in hosts(snapshot) {
-        let is_eligible = snapshot.state(host) == ProviderState::Up;
-        let path = snapshot.domain(host, dimension);
-        for path in path.into_iter().flat_map(|path| prefixes(path)) {
-            let domain = found.entry(path).or_default();
-            domain.all += 1;
-            domain.eligible += usize::from(is_eligible);
+/// The hosts with a domain in a dimension, by path. The hosts of each domain are neighbours.
+struct HostsByPath<'s>(Vec<(&'s str, Slot)>);
+
+impl<'s> HostsByPath<'s> {
+    fn of(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrupt) -> Result<HostsByPath<'s>> {
+        let mut found = Vec::new();
+        for host in hosts(snapshot) {
             go_on(interrupt)?;
+            found.extend(snapshot.domain(host, dimension).map(|path| (&**path, host)));
+        }
+        found.sort_unstable_by(|(one, _), (other, _)| in_order(one).cmp(in_order(other)));
+        Ok(HostsByPath(found))
+    }
+
+    /// The hosts in the domain `path` and in the domains inside.
+    fn in_domain(&self, path: &str) -> &[(&'s str, Slot)] {
+        let begin = self.0.partition_point(|(host, _)| in_order(host).lt(in_order(path)));
+        let rest = &self.0[begin..];
+        &rest[..rest.partition_point(|(host, _)| is_in_domain(host, path))]
+    }
+
+    /// The number of hosts in each domain, by path.
+    fn count_domains(&self, snapshot: &Snapshot, interrupt: &Interrupt) -> Result<HashMap<&'s str, HostsOfDomain>> {
+        let mut found: HashMap<&str, HostsOfDomain> = HashMap::new();
+        for (path, host) in &self.0 {
+            let is_eligible = snapshot.state(*host) == ProviderState::Up;
+            for path in prefixes(path) {
+                let domain = found.entry(path).or_default();
+                domain.all += 1;
+                domain.eligible += usize::from(is_eligible);
+                go_on(interrupt)?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The amounts of the domain `path`.
+    fn sum(&self, snapshot: &Snapshot, path: &str, interrupt: &Interrupt) -> Result<Sums> {
+        let mut sums = Sums::new();
+        for (_, host) in self.in_domain(path) {
+            go_on(interrupt)?;
+            let is_eligible = snapshot.state(*host) == ProviderState::Up;
+            for (class, capacity, used) in amounts(snapshot, *host) {
+                let sum = sums.entry(class).or_default();
+                sum.capacity += capacity;
+                sum.usage += used;
+                if is_eligible {
+                    sum.free += (capacity - used).max(0);
+                }
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// A path as bytes whose order puts the paths in a domain next to each other. By its own bytes, `/a-b` would be between
+/// `/a` and `/a/b`. No path has a NUL.
+fn in_order(path: &str) -> impl Iterator<Item = u8> {
+    path.bytes().map(|byte| if byte == b'/' { 0 } else { byte })
+}
+
+/// The free amounts of all eligible hosts.
+fn free(snapshot: &Snapshot, interrupt: &Interrupt) -> Result<Free> {
+    let mut free = Free::new();
+    for host in hosts(snapshot) {
+        go_on(interrupt)?;
+        if snapshot.state(host) == ProviderState::Up {
+            for (class, capacity, used) in amounts(snapshot, host) {
+                *free.entry(class).or_default() += (capacity - used).max(0);
+            }
         }
     }
-    Ok(found)
+    Ok(free)
 }
 
 /// By parent.
@@ -182,41 +276,6 @@ fn siblings<'s>(
         siblings.least = siblings.least.min(domain.all);
     }
     Ok(found)
-}
-
-/// The sums of these domains by path, and the free amounts of all eligible hosts.
-fn sum<'p>(
-    snapshot: &Snapshot,
-    page: &Page,
-    paths: &[&'p str],
-    interrupt: &Interrupt,
-) -> Result<(HashMap<&'p str, Sums>, Free)> {
-    let mut found: HashMap<&str, Sums> = paths.iter().map(|path| (*path, Sums::default())).collect();
-    let mut free = Free::new();
-    for host in hosts(snapshot) {
-        let is_eligible = snapshot.state(host) == ProviderState::Up;
-        let amounts = amounts(snapshot, host);
-        let path = snapshot.domain(host, &page.dimension);
-        for path in path.into_iter().flat_map(|path| prefixes(path)) {
-            go_on(interrupt)?;
-            let Some(sums) = found.get_mut(path) else {
-                continue;
-            };
-            for (class, capacity, used) in &amounts {
-                let sum = sums.entry(*class).or_default();
-                sum.capacity += capacity;
-                sum.usage += used;
-                if is_eligible {
-                    sum.free += (capacity - used).max(0);
-                }
-            }
-        }
-        for (class, capacity, used) in amounts.iter().filter(|_| is_eligible) {
-            *free.entry(*class).or_default() += (capacity - used).max(0);
-        }
-        go_on(interrupt)?;
-    }
-    Ok((found, free))
 }
 
 fn report(
@@ -266,6 +325,11 @@ fn prefixes(path: &str) -> impl Iterator<Item = &str> {
 /// The path of the parent domain; `None` at the top.
 fn parent(path: &str) -> Option<&str> {
     path.rfind('/').filter(|at| *at > 0).map(|at| &path[..at])
+}
+
+/// The number of digits of an amount.
+fn digits(amount: i128) -> usize {
+    amount.checked_ilog10().unwrap_or_default() as usize + 1
 }
 
 /// Class, capacity and usage of the host's tree.

@@ -8,7 +8,6 @@ use super::output::{Pairs, json};
 use super::text_form::check;
 use crate::error::Result;
 use crate::model::domains::{Amounts, DomainReport, Page};
-use crate::model::pages::PAGE_BYTES;
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
@@ -134,22 +133,12 @@ fn answer(domain: &DomainReport) -> DomainAnswer<'_> {
     }
 }
 
-/// Writes a page of the domains of a dimension, and the path after which the next page begins. A page ends with the
-/// domain that brings the page to [`PAGE_BYTES`].
+/// Writes a page of the domains of a dimension, and the path after which the next page begins.
 pub fn write_list(dimension: &str, domains: &[DomainReport], next: Option<&str>) -> Vec<u8> {
-    // Each domain is followed by a comma.
-    let lengths = domains.iter().map(|domain| json(&answer(domain)).len() + 1);
-    let ends = lengths.scan(0, |end, length| {
-        *end += length;
-        Some(*end)
-    });
-    let count = ends.take_while(|end| *end <= PAGE_BYTES).count() + 1;
-    let page = &domains[..count.min(domains.len())];
-    let last = page.last().filter(|_| page.len() < domains.len());
     json(&DomainList {
         dimension,
-        domains: page.iter().map(answer).collect(),
-        next: last.map(|domain| domain.path.as_str()).or(next),
+        domains: domains.iter().map(answer).collect(),
+        next,
     })
 }
 
@@ -180,24 +169,6 @@ mod tests {
         let amounts = Amounts::from([("VCPU".into(), 3 << 62), ("DISK_GB".into(), 7)]);
         let written = serde_json::to_string(&object(&amounts)).unwrap();
         assert_eq!(written, r#"{"DISK_GB":7,"VCPU":9223372036854775807}"#);
-    }
-
-    #[test]
-    fn a_page_that_is_too_long_ends_early_and_the_next_one_begins_there() {
-        let domain = |n: usize| DomainReport {
-            path: format!("/{n}{}", "r".repeat(PAGE_BYTES / 2)),
-            ..DomainReport::default()
-        };
-        let all: Vec<DomainReport> = (0..3).map(domain).collect();
-        for (domains, next, written, after) in [
-            (&all[..], Some("x"), 2, Some("/1")),
-            (&all[..1], Some("x"), 1, Some("x")),
-        ] {
-            let text = write_list("fault", domains, next);
-            let read: serde_json::Value = serde_json::from_slice(&text).unwrap();
-            assert_eq!(read["domains"].as_array().unwrap().len(), written);
-            assert_eq!(read["next"].as_str().map(|next| &next[..next.len().min(2)]), after);
-        }
     }
 
     #[test]

@@ -5,18 +5,30 @@ use super::*;
 use crate::model::domains::{self, DomainReport, Page};
 use crate::placing::Mode;
 use crate::pools::CallerKey;
-use crate::search::ProviderState;
+use crate::search::{Interrupt, ProviderState};
 
 async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
-    let page = Page {
-        dimension: dimension.to_owned(),
-        limit: 1_000,
-        after: None,
-    };
-    domains::list(&f.model, page, &CallerKey::of_address(None))
-        .await
-        .unwrap()
-        .0
+    pages(f, dimension, 1_000).await.concat()
+}
+
+/// All pages of at most `limit` domains.
+async fn pages(f: &Fixture, dimension: &str, limit: usize) -> Vec<Vec<DomainReport>> {
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = Page {
+            dimension: dimension.to_owned(),
+            limit,
+            after,
+        };
+        let (found, next) = domains::list(&f.model, page, &CallerKey::of_address(None))
+            .await
+            .unwrap();
+        pages.push(found);
+        if next.is_none() {
+            return pages;
+        }
+        after = next;
+    }
 }
 
 #[actix_web::test]
@@ -125,22 +137,56 @@ async fn hostile_08_pages_of_deep_domains_are_those_of_the_whole_list() {
     let all = domains(&f, "fault").await;
     assert_eq!(all.len(), 3 * 40);
     assert!(all.is_sorted_by_key(|domain| &domain.path));
-    let (mut found, mut after) = (Vec::new(), None);
-    loop {
-        let page = Page {
-            dimension: "fault".to_owned(),
-            limit: 7,
-            after,
-        };
-        let (domains, next) = domains::list(&f.model, page, &CallerKey::of_address(None))
-            .await
-            .unwrap();
-        assert!(domains.len() == 7 || next.is_none());
-        found.extend(domains);
-        if next.is_none() {
-            break;
-        }
-        after = next;
+    let pages = pages(&f, "fault", 7).await;
+    assert_eq!(pages.iter().map(Vec::len).max(), Some(7));
+    assert_eq!(pages.concat(), all);
+}
+
+#[actix_web::test]
+async fn a_domain_has_the_hosts_inside_and_no_host_whose_path_only_begins_alike() {
+    let f = cluster(&[("/a", "-"), ("/a-b", "-"), ("/a/b", "-"), ("/a0", "-"), ("/a/b/c", "-")]).await;
+    let found = domains(&f, "fault").await;
+    let found = found.iter().map(|it| (&*it.path, it.hosts, it.capacity["VCPU"]));
+    let expected = [
+        ("/a", 3, 30),
+        ("/a-b", 1, 10),
+        ("/a/b", 2, 20),
+        ("/a/b/c", 1, 10),
+        ("/a0", 1, 10),
+    ];
+    assert!(found.eq(expected));
+}
+
+/// Found by a verifier: a page of 4 MB made the reports of 1,000 domains, with all classes in each.
+#[actix_web::test]
+async fn hostile_08_a_page_ends_by_the_length_of_its_reports_before_further_reports_are_made() {
+    const DOMAINS: u32 = 60;
+    let paths: Vec<String> = (1..=DOMAINS).map(|host| format!("r{host:02}")).collect();
+    let at: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "-")).collect();
+    let f = cluster(&at).await;
+    // Each report names the classes of the first host, whose names take 80 kB.
+    for number in 0..320 {
+        let name = format!("CUSTOM_{number:0248}");
+        let create = crate::model::resource_classes::Ensure { name: name.clone() };
+        f.model.submit(create).await.unwrap();
+        f.model.submit(adding(1, &name, 1)).await.unwrap();
     }
-    assert_eq!(found, all);
+    let pages = pages(&f, "fault", 1_000).await;
+    let counts: Vec<usize> = pages.iter().map(Vec::len).collect();
+    assert!(counts[0] > 1 && counts.len() > 1, "{counts:?}");
+    assert!(pages.concat().iter().map(|it| &it.path).eq(&paths));
+    // A page whose number of domains is its limit takes as many steps.
+    let snapshot = f.model.snapshot().await.unwrap();
+    let steps = [1_000, counts[0]].map(|limit| {
+        let (interrupt, dimension) = (Interrupt::default(), "fault".to_owned());
+        let page = Page {
+            dimension,
+            limit,
+            after: None,
+        };
+        let (found, next) = domains::page_of(&snapshot, &page, &interrupt).unwrap();
+        assert_eq!(next.as_ref(), found.last().map(|it| &it.path));
+        (found.len(), interrupt.spent())
+    });
+    assert_eq!(steps[0], steps[1]);
 }
