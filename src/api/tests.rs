@@ -4,6 +4,7 @@ mod base_urls;
 mod bodies;
 mod candidates;
 mod cors;
+mod deadlines;
 mod heads;
 mod keystone;
 mod native;
@@ -100,6 +101,11 @@ impl TestServer {
         TestServer::start(|_| (), false, auth, "")
     }
 
+    /// A service whose commands and searches have this time.
+    pub fn with_timeout(commit_timeout: Duration) -> TestServer {
+        TestServer::start_with_timeout(|_| (), false, Authenticator::NoAuth2, "", commit_timeout)
+    }
+
     /// Renames the database file. Open connections go on using the file.
     pub fn rename_database_file(&self) {
         std::fs::rename(
@@ -110,6 +116,16 @@ impl TestServer {
     }
 
     fn start(change: impl FnOnce(&mut HttpSettings), shared: bool, auth: Authenticator, sql: &str) -> TestServer {
+        TestServer::start_with_timeout(change, shared, auth, sql, Duration::from_secs(100))
+    }
+
+    fn start_with_timeout(
+        change: impl FnOnce(&mut HttpSettings),
+        shared: bool,
+        auth: Authenticator,
+        sql: &str,
+        commit_timeout: Duration,
+    ) -> TestServer {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite:///{}", directory.path().join("placet.sqlite").display());
         let database = Database::open(&db::DatabaseSettings::new(url)).expect("a database");
@@ -119,7 +135,7 @@ impl TestServer {
         drop(connection);
         let writer = WriterSettings {
             queue_size: 100,
-            commit_timeout: Duration::from_secs(100),
+            commit_timeout,
             wal: WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
         };

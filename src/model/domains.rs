@@ -98,7 +98,7 @@ pub(super) async fn search_hosts<T: Send + 'static>(
     search_version(model, snapshot, caller, search).await
 }
 
-/// Searches all hosts of this snapshot.
+/// Searches all hosts of this snapshot, until the deadline of a command.
 pub(super) async fn search_version<T: Send + 'static>(
     model: &Model,
     snapshot: Arc<Snapshot>,
@@ -108,9 +108,9 @@ pub(super) async fn search_version<T: Send + 'static>(
     let is_large = snapshot.len() > MAX_INLINE_PROVIDERS;
     let search = move |interrupt: &Interrupt| search(&snapshot, interrupt);
     if is_large {
-        return model.pools.long_search(caller, search).await;
+        return model.in_time(model.pools.long_search(caller, search)).await;
     }
-    model.pools.search(caller, search).await
+    model.in_time(model.pools.search(caller, search)).await
 }
 
 /// The hosts of a domain.

@@ -150,8 +150,11 @@ pub async fn judge_page<K: Keep>(
         let next = found_rows.next.clone();
         left = left.saturating_sub(limit);
         if !found_rows.workloads.is_empty() {
-            let job = judge_job(model, found_rows, keep.clone(), (settings, caller), (end, room)).await?;
-            let judged = until(deadline, search(model, job, (caller, stop), deadline)).await?;
+            let judged = async {
+                let job = judge_job(model, found_rows, keep.clone(), (settings, caller), (end, room)).await?;
+                search(model, job, (caller, stop), deadline).await
+            };
+            let judged = until(deadline, judged).await?;
             count += judged.kept.iter().map(K::violations).sum::<usize>();
             room = room.saturating_sub(judged.kept.iter().map(K::bytes).sum());
             found.extend(judged.kept);

@@ -1,6 +1,7 @@
 //! The model of one process: readers, snapshots for searches, and commands. The calls of a noun are functions of the
 //! noun's module.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use super::snapshot::store::SnapshotStore;
 use super::standard;
 use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
 use super::workloads::spec::ReadSpec;
+use super::workloads::time::until;
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
@@ -140,6 +142,14 @@ impl Model {
     /// The deadline of a command that arrives now.
     pub(super) fn writer_deadline(&self) -> BootInstant {
         self.writer.deadline()
+    }
+
+    /// Waits for a search of a request that arrives now. At the deadline of a command the search is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] at the deadline. Errors of the search.
+    pub async fn in_time<T>(&self, search: impl Future<Output = Result<T>>) -> Result<T> {
+        until(self.writer_deadline(), search).await
     }
 
     /// As `submit`, with the answer of any command.

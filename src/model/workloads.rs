@@ -31,7 +31,7 @@ mod refusal;
 mod report;
 mod rows;
 pub(super) mod spec;
-mod time;
+pub(super) mod time;
 mod unfit;
 
 use std::sync::Arc;

@@ -12,6 +12,6 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let found = domains::list(context.model(), page, &caller);
     let (found, next) = context.while_connected(found).await?;
     context
-        .write_long(move || wire::write_list(&dimension, &found, next.as_deref()))
+        .write_page(move || wire::write_list(&dimension, &found, next.as_deref()))
         .await
 }

@@ -10,7 +10,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let page = wire::read_list(&context.query)?;
     let (found, next) = providers::fetch_list(context.reader(), page.after, page.limit).await?;
     context
-        .write_long(move || wire::write_list(&found, next.as_deref()))
+        .write_page(move || wire::write_list(&found, next.as_deref()))
         .await
 }
 

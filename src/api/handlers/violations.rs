@@ -16,5 +16,5 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let reader = context.reader();
     let found = violations::list(context.model(), &reader, page, &settings, &caller);
     let listed = context.while_connected(found).await?;
-    context.write_long(move || wire::write_list(&listed)).await
+    context.write_page(move || wire::write_list(&listed)).await
 }

@@ -18,7 +18,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
     let listed = workloads::list(context.model(), &reader, page, &settings, &caller);
     let (listed, next) = context.while_connected(listed).await?;
     context
-        .write_long(move || wire::write_list(&listed, next.as_deref()))
+        .write_page(move || wire::write_list(&listed, next.as_deref()))
         .await
 }
 

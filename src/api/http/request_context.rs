@@ -168,6 +168,15 @@ impl RequestContext {
         ))
     }
 
+    /// As [`Self::write_long`], for a request that changes nothing. Nothing is written if the client leaves, or the
+    /// deadline of a command comes, before a thread is free.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] at the deadline. Of the thread.
+    pub async fn write_page(&self, write: impl FnOnce() -> Vec<u8> + Send + 'static) -> Result<Reply> {
+        self.while_connected(self.model().in_time(self.write_long(write))).await
+    }
+
     /// The grant of a write, for the request's line of the log; `None` if the log has no lines about requests.
     pub fn granted(&self, granted: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
         access::is_logged().then(|| granted(self.model())).flatten()
@@ -240,7 +249,7 @@ impl RequestContext {
     /// the answer. When the response is dropped, the interrupt of `make_source` is set.
     ///
     /// # Errors
-    /// [`Error::Busy`] if too many searches wait.
+    /// [`Error::Busy`] if too many searches wait, or if the first bytes are not made by the deadline of a command.
     pub async fn stream(
         self,
         log_context: BrokenAnswerContext,
@@ -250,7 +259,7 @@ impl RequestContext {
     ) -> Result<Reply> {
         let caller = self.caller_key();
         let made = first_chunks(self.model().pools(), &caller, effort, bound, Arc::new(make_source));
-        let (interrupt, first) = self.while_connected(made).await?;
+        let (interrupt, first) = self.while_connected(self.model().in_time(made)).await?;
         Ok(self.reply(log_context, interrupt, first))
     }
 

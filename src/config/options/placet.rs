@@ -41,9 +41,9 @@ options! {
         /// How long the database may give no answer until `/health/ready` answers 503. While searches are answered from
         /// memory (`stale_reads_seconds`), the answer is 200 with `degraded`.
         ready_timeout: u64 = 5, 2..=600 seconds;
-        /// Timeout for a write, queueing and retries together, for a read that waits for the database, and for a
-        /// request that waits for Keystone; the answer after the timeout is 503. If the database hangs without closing
-        /// the connection, a write times out after twice this time.
+        /// Timeout for a write, queueing and retries together, for a search until its first byte, for a read that waits
+        /// for the database, and for a request that waits for Keystone; the answer after the timeout is 503. If the
+        /// database hangs without closing the connection, a write times out after twice this time.
         commit_timeout: u64 = 10, 1..=600 seconds;
         /// The maximum number of writes in the queue and in work. A further write is answered with 503. The same number
         /// may wait for rows that foreign transactions have locked.

@@ -20,12 +20,10 @@
 //! provider, and the claim needs the provider, the call is planned again.
 
 use std::collections::{HashMap, HashSet};
-use std::future::Future;
 use std::sync::Arc;
 
 use super::in_batch::PlaceInBatch;
 use super::memory::stored_answer;
-use super::plan::too_long;
 use super::preparation::prepare;
 use super::{
     Candidates, ClaimAnswer, ClaimFirst, ClaimPlanJob, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan,
@@ -38,6 +36,7 @@ use crate::model::batch::batch_rows::needs;
 use crate::model::comparisons::compare_before_refusal;
 use crate::model::snapshot::reload::row_without_time;
 use crate::model::snapshot::store::SnapshotStore;
+use crate::model::workloads::until;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
@@ -124,7 +123,7 @@ async fn until_answered(
         let prepared = prepare(model, request, &pending, (settings, &held), is_hasty).await?;
         let (job, searched) = prepared.unzip();
         let plan = match &job {
-            Some(job) => in_time(deadline, search(job.clone())).await,
+            Some(job) => until(deadline, search(job.clone())).await,
             None => Ok(request.posted(&refused)),
         };
         let searched = searched.flatten();
@@ -177,7 +176,10 @@ async fn until_answered(
             Ok(None) => {}
             Err(Error::ClaimRefused(refusal)) => {
                 let is_final = match &job {
-                    Some(job) if !is_last => has_agreed(model, caller, job, planned.command.clone()).await?,
+                    Some(job) if !is_last => {
+                        let compare = has_agreed(model, caller, job, planned.command.clone());
+                        until(deadline, compare).await?
+                    }
                     _ => true,
                 };
                 note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
@@ -192,12 +194,6 @@ async fn until_answered(
     Err(Error::Busy {
         detail: "Other claims kept taking the places that were found.".to_owned(),
     })
-}
-
-/// Runs a search until the deadline.
-async fn in_time(deadline: BootInstant, search: impl Future<Output = Result<Plan>>) -> Result<Plan> {
-    let left = deadline.saturating_duration_since(BootInstant::now());
-    tokio::time::timeout(left, search).await.map_err(|_| too_long())?
 }
 
 /// As [`agrees`], for the plan of a search. Compares on a thread of a pool if the candidates are many.

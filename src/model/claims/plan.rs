@@ -22,7 +22,8 @@ use self::query_candidates::{PlannedQuery, seeded};
 use super::placements::{avoiding, claim_candidate, negated};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::db::writer::RowNames;
-use crate::error::{Error, Reasons, Result};
+use crate::error::{Reasons, Result};
+use crate::model::workloads::too_long;
 use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
 };
@@ -119,7 +120,7 @@ impl ClaimPlanJob {
     /// Searches. The plan avoids held providers, unless the avoidance changes the set of refused consumers.
     ///
     /// # Errors
-    /// [`Error::Busy`] if `interrupt` ended the search, whatever was found by then. Of the search, as for
+    /// [`crate::error::Error::Busy`] if `interrupt` ended the search, whatever was found by then. Of the search, as for
     /// `GET /allocation_candidates`.
     pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
         let plan = interrupt.whole(|| self.plan_around_held(interrupt));
@@ -172,13 +173,6 @@ impl ClaimPlanJob {
             places.push(place.map_err(|error| error.in_member(&format!("consumers[{at}].query")))?);
         }
         Ok(planning.into_plan(places))
-    }
-}
-
-/// The answer if a search was ended.
-pub fn too_long() -> Error {
-    Error::Busy {
-        detail: "The search for places took too long.".to_owned(),
     }
 }
 

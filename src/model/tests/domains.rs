@@ -190,3 +190,32 @@ async fn hostile_08_a_page_ends_by_the_length_of_its_reports_before_further_repo
     });
     assert_eq!(steps[0], steps[1]);
 }
+
+/// Found by a verifier: `GET /v1/domains` of a large cloud took 17 s of a debug build.
+#[actix_web::test]
+async fn hostile_08_a_search_of_all_hosts_is_busy_at_the_deadline_and_ends() {
+    let (kept, database) = TestDatabase::synced();
+    let lock = database.lock_for_serving().unwrap();
+    let short = WriterSettings {
+        commit_timeout: std::time::Duration::from_secs(1),
+        ..writer_settings()
+    };
+    let (model, _running) = Model::start((database, None), &short, rules(), lock, super::pools()).unwrap();
+    let (note, ended) = std::sync::mpsc::channel();
+    let search = move |_: &Snapshot, interrupt: &Interrupt| -> Result<()> {
+        while domains::go_on(interrupt).is_ok() {
+            std::thread::yield_now();
+        }
+        let _ = note.send(());
+        domains::go_on(interrupt)
+    };
+    let found = domains::search_hosts(&model, &caller(), search).await;
+    match found {
+        Err(Error::Busy { detail }) => assert!(detail.contains("[placet] commit_timeout"), "{detail}"),
+        other => panic!("{other:?}"),
+    }
+    // The attempt on the worker has ended, too.
+    let ends = [(); 2].map(|()| ended.recv_timeout(std::time::Duration::from_secs(600)));
+    assert_eq!(ends, [Ok(()); 2]);
+    drop(kept);
+}

@@ -236,9 +236,11 @@ pub async fn report(
     settings: &SearchSettings,
     caller: &CallerKey,
 ) -> Result<Report> {
-    let job = report_job(model, found, settings, caller).await?;
-    let search = model.pools.search(caller, move |interrupt| job.run(interrupt));
-    until(model.writer_deadline(), search).await
+    let report = async {
+        let job = report_job(model, found, settings, caller).await?;
+        model.pools.search(caller, move |interrupt| job.run(interrupt)).await
+    };
+    model.in_time(report).await
 }
 
 /// The judgement of a stored workload, on the newest state.

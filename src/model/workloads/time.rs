@@ -47,6 +47,7 @@ pub fn ended_by<const N: usize>(stops: [&Interrupt; N], deadline: BootInstant) -
 /// The answer after an interrupt.
 pub fn too_long() -> Error {
     Error::Busy {
-        detail: "The search of the hosts took too long.".to_owned(),
+        detail: "The answer was not computed in the time of [placet] commit_timeout; ask for less, or later."
+            .to_owned(),
     }
 }
