@@ -1,6 +1,7 @@
 //! Reads request bodies, within a bound of time, a bound for each body, and a bound for all bodies in memory together.
 
 use std::future::poll_fn;
+use std::ops::Deref;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,12 +44,34 @@ impl BodyMemory {
 #[derive(Default)]
 pub struct RequestBody {
     /// Taken and freed by the reader of the body.
-    pub bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// Counts the body until the request is answered, because the values from the body take memory, too.
-    share: Option<MemoryShare>,
+    share: Option<Arc<MemoryShare>>,
+}
+
+/// The bytes of a body for a reader. Reading may outlast the request, and the bytes are counted until they are dropped.
+pub struct CountedBytes {
+    bytes: Vec<u8>,
+    _share: Option<Arc<MemoryShare>>,
+}
+
+impl Deref for CountedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl RequestBody {
+    /// Takes the bytes out of the body.
+    pub fn take(&mut self) -> CountedBytes {
+        CountedBytes {
+            bytes: std::mem::take(&mut self.bytes),
+            _share: self.share.clone(),
+        }
+    }
+
     /// Whether the body was large on arrival, also after the body was read.
     pub fn is_large(&self) -> bool {
         self.share.as_ref().is_some_and(|share| share.bytes > SMALL_BODY_BYTES)
@@ -155,8 +178,10 @@ async fn collect(
         let detail = unreadable(request, &PayloadError::Incomplete(None));
         return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, detail).closing());
     }
-    let share = Some(share);
-    Ok(RequestBody { bytes, share })
+    Ok(RequestBody {
+        bytes,
+        share: Some(Arc::new(share)),
+    })
 }
 
 /// The length of the body of a request with `Upgrade`. placet ignores `Upgrade`, but actix takes all further bytes for

@@ -103,7 +103,7 @@ impl RequestContext {
     }
 
     /// Reads the body with `read`, and frees the body. A large body is read on a further thread, because it would delay
-    /// the requests of this worker.
+    /// the requests of this worker. If the client leaves before a thread is free, the body is not read.
     pub async fn read_body<T: Send + 'static>(
         &mut self,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
@@ -117,13 +117,15 @@ impl RequestContext {
         state_bytes: usize,
         read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let body = std::mem::take(&mut self.body.bytes);
+        let body = self.body.take();
         let length = body.len() + state_bytes;
         let read = move || {
             mutants::panic_as(Mutant::PanicInHandler);
             read(&body)
         };
-        self.model().pools().read(&self.caller_key(), length, read).await
+        let caller = self.caller_key();
+        self.while_connected(self.model().pools().read(&caller, length, read))
+            .await
     }
 
     /// Reads a command from the body with `read`, and executes the command.
@@ -238,6 +240,7 @@ impl RequestContext {
             return work.await;
         };
         tokio::select! {
+            biased;
             done = work => done,
             () = client.disconnected() => Err(streaming::client_disconnected()),
         }

@@ -1,13 +1,22 @@
-//! Work in the pools ends early: a search at the deadline of a command.
+//! Work in the pools ends early: a search at the deadline of a command, and a body when its client leaves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::{TestServer, admin};
-use crate::pools::{CallerKey, Pool, PoolJob};
+use crate::api::http::base_url::BaseUrl;
+use crate::api::http::body::RequestBody;
+use crate::api::http::disconnect::DisconnectWatch;
+use crate::api::http::request_context::RequestContext;
+use crate::policy::Caller;
+use crate::pools::{CallerKey, Pool, PoolJob, SMALL_BODY_BYTES};
+use crate::version::Version;
 
 const UUID: &str = "11111111-1111-4111-8111-111111111111";
 /// Longer than a test takes.
@@ -16,7 +25,7 @@ const HANG: Duration = Duration::from_secs(600);
 /// Jobs that keep all threads of a caller in a pool, until they are dropped.
 struct Occupied {
     _keep: Vec<Sender<()>>,
-    _jobs: Vec<PoolJob<()>>,
+    jobs: Vec<PoolJob<()>>,
 }
 
 fn occupy(pool: &Pool, caller: &CallerKey) -> Occupied {
@@ -29,10 +38,7 @@ fn occupy(pool: &Pool, caller: &CallerKey) -> Occupied {
             Ok(())
         }));
     }
-    Occupied {
-        _keep: keep,
-        _jobs: jobs,
-    }
+    Occupied { _keep: keep, jobs }
 }
 
 /// Found by a verifier: searches of hosts and first bytes had no deadline.
@@ -86,4 +92,50 @@ async fn hostile_02_pages_that_no_thread_writes_are_refused_at_the_deadline() {
     }
     assert_eq!(pools.answers.waiting(), 0);
     drop(occupied);
+}
+
+/// A request with this client, with an empty body.
+fn context(server: &TestServer, client: watch::Receiver<bool>) -> RequestContext {
+    RequestContext {
+        version: Version::MAX,
+        query: String::new(),
+        caller: Arc::new(Caller::default()),
+        body: RequestBody::default(),
+        base_url: BaseUrl {
+            origin: String::new(),
+            prefix: String::new(),
+        },
+        client: Some(DisconnectWatch(client)),
+        address: None,
+        fields: Vec::new(),
+        may_lag: false,
+        service: server.service.clone().into_inner(),
+    }
+}
+
+/// Found by a verifier: the body of a client that had left was read all the same.
+#[actix_web::test]
+async fn hostile_11_a_body_whose_client_leaves_before_a_thread_is_free_is_not_read() {
+    let server = TestServer::new();
+    let (client, closed) = watch::channel(false);
+    let mut context = context(&server, closed);
+    let bodies = &server.service.model.pools().bodies;
+    let occupied = occupy(bodies, &context.caller_key());
+    let is_read = Arc::new(AtomicBool::new(false));
+    let note = Arc::clone(&is_read);
+    client.send_replace(true);
+    let read = context.read_patch(SMALL_BODY_BYTES + 1, move |_| {
+        note.store(true, Ordering::SeqCst);
+        Ok(())
+    });
+    // A body of no bytes is short enough for the worker, unless it changes a large state.
+    let read = timeout(HANG, read).await.expect("the request ends");
+    assert!(read.is_err() && bodies.waiting() == 0, "{read:?}");
+    let Occupied { _keep, jobs } = occupied;
+    drop(_keep);
+    for job in jobs {
+        job.await.expect("no panic");
+    }
+    bodies.start(&context.caller_key(), || Ok(())).await.expect("no panic");
+    assert!(!is_read.load(Ordering::SeqCst));
 }
