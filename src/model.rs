@@ -16,6 +16,7 @@ mod judging;
 pub mod limits;
 pub mod overuse;
 pub mod pages;
+mod planner;
 pub mod providers;
 pub mod reads;
 pub mod reshaper;

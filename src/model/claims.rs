@@ -1,8 +1,7 @@
 //! Place and claim in one call (`POST /v1/claims`). Each consumer brings candidates in order of preference, or a query
 //! from which candidates are found. The consumer gets the first candidate that fits, or the reasons of the refusal.
-//! `place` is the driver.
+//! `place` drives a call from the first plan to the answer (`planner`).
 
-mod in_batch;
 pub mod memory;
 mod place;
 mod placements;
@@ -19,11 +18,9 @@ use super::allocations::{ConsumerClaim, ProviderShare};
 use super::snapshot::stamp::Stamp;
 use crate::error::Reasons;
 use crate::search::{self, Purpose, Rank};
-pub use in_batch::{PlaceInBatch, PlacedInBatch};
 pub use place::place;
 #[cfg(test)]
-pub(super) use place::{LOSSES_MAX, place_with};
-pub(super) use place::{agrees, losses_max};
+pub(super) use place::place_with;
 pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{ClaimPlanJob, Plan, PlannedConsumer};
 pub use planned::PlannedCall;

@@ -65,6 +65,7 @@ use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, DbConnection, DbResult};
 use crate::error::{Error, Result};
+use crate::model::planner::PlannedRequest;
 use crate::pools::{CallerKey, Pools};
 use crate::search::Snapshot;
 

@@ -10,7 +10,6 @@
 //! - `planned`: the plan as rows to write, and as a report;
 //! - `admission`: whether there is normal room in sum; `refusal`: why replicas have no place;
 //! - `found`: the first reads of a request; `put`: a request from the first read to the answer; `pending`: retries;
-//! - `in_batch`: a plan inside the batch of the writer, after several lost plans;
 //! - `report`: a workload as clients see the state; `listing`: a page of workloads with the figures of their state;
 //! - `unfit`: why a host does not meet the query of a role; `time`: searches that end early.
 
@@ -21,7 +20,6 @@ mod found;
 mod host_offers;
 mod hosts;
 mod ids;
-mod in_batch;
 mod listing;
 mod pending;
 mod plan;
@@ -42,7 +40,6 @@ use crate::error::{Error, Result};
 pub use crate::placing::{AffinityKind, Level, Mode};
 pub use found::Found;
 pub use ids::natural_order;
-pub use in_batch::{PutInBatch, SetInBatch};
 pub use listing::{Listed, list};
 pub use pending::PendingWorkloads;
 #[cfg(test)]

@@ -39,13 +39,12 @@ use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::{Batch, BatchChange, BatchPlan, Decision, Executed, LockSet, RowNames};
 use crate::db::{Commit, DbConnection, DbResult, WriteError, fault};
 use crate::error::Error;
-use crate::model::claims::PlaceInBatch;
+use crate::model::planner::in_batch::PlanInBatch;
 use crate::model::snapshot::committed::Committed;
 use crate::model::snapshot::comparison;
 use crate::model::snapshot::follower::Follower;
 use crate::model::snapshot::stamp::Stamp;
 use crate::model::snapshot::store::{IDLE_POLLS, SnapshotStore};
-use crate::model::workloads::PutInBatch;
 use crate::mutants::{self, Mutant};
 use crate::search::{ProviderId, Snapshot};
 
@@ -151,13 +150,8 @@ impl Decider {
         commands: &[&Command],
         from_database: bool,
     ) -> std::result::Result<Executed<Self>, WriteError> {
-        if let [command] = commands {
-            if let Some(call) = command.get::<PlaceInBatch>() {
-                return self.place_in_batch(conn, call);
-            }
-            if let Some(put) = command.get::<PutInBatch>() {
-                return self.put_in_batch(conn, put);
-            }
+        if let Some(request) = planned_in_batch(commands) {
+            return self.plan_in_batch(conn, request);
         }
         let held = self.held_providers();
         let footprint = Command::footprint(commands, Some(&held));
@@ -172,7 +166,7 @@ impl Decider {
         } else {
             StateSource::Snapshot
         };
-        self.decide_and_save(conn, commands, &footprint, Arc::clone(&held), source)
+        self.decide_and_save(conn, commands, &footprint, Arc::clone(&held), (source, false))
     }
 
     /// Has the snapshot reloaded in the background if no decision may rest on the snapshot.
@@ -190,6 +184,14 @@ impl Decider {
         }
         self.data_version = version;
         Ok(())
+    }
+}
+
+/// The command, if the command is planned inside the batch. Such a command is a batch of its own.
+fn planned_in_batch<'a>(commands: &[&'a Command]) -> Option<&'a PlanInBatch> {
+    match commands {
+        [command] => command.get(),
+        _ => None,
     }
 }
 
@@ -294,9 +296,9 @@ impl Batch for Decider {
     }
 
     fn named_rows(&self, commands: &[&Command]) -> RowNames {
-        match commands {
-            [command] if in_batch::is_planned_in_batch(command) => self.planned_rows.clone(),
-            _ => Command::footprint(commands, None).rows(),
+        match planned_in_batch(commands) {
+            Some(_) => self.planned_rows.clone(),
+            None => Command::footprint(commands, None).rows(),
         }
     }
 

@@ -1,58 +1,27 @@
-//! Places the consumers of a call: finds candidates for queries, and claims the first candidate that fits.
+//! Places the consumers of a call, each on the first candidate that fits: posted candidates, or candidates found for a
+//! query. `planner` is the driver.
 //!
-//! Naively, the writer would search, and every other write would wait for the searches. So the search runs beside the
-//! writer, on the newest snapshot, as an optimistic plan. The writer decides which of a few candidates still fits.
-//!
-//! 1. Plan. The snapshot must show every commit acknowledged before the request.
-//! 2. Refuse a consumer without a place in the plan, unless the call has to be planned on a newer state.
-//! 3. Submit the claim of the remaining consumers.
-//! 4. If rows refuse the claim, the snapshot shows these rows now. If the plan was made on the same state, the refusal
-//!    is final. If not, or if the snapshot has become invalid, plan again. Each lost plan was overtaken by another
-//!    claim, so all callers together make progress.
-//! 5. After [`LOSSES_MAX`] lost plans, plan inside the writer's batch (`in_batch`).
-//!
-//! Naively, the change feed is read before each search. While peers are idle, the call does not read the feed: the
-//! writer compares the peers' revisions in the statement that writes the claim. With 32 schedulers on 10,000 nested
-//! hosts (PostgreSQL), placements rose from 75% to 95% of plain claims. Only the first search of a call may skip the
-//! feed. If the claim fails, the snapshot may miss a commit, and only the feed shows the commit.
-//!
-//! A search avoids providers that are known to be held (`db::writer::held_rows`). If the writer finds a further held
-//! provider, and the claim needs the provider, the call is planned again.
+//! The search finds a few candidates for each consumer, and the writer decides which of the candidates still fits. A
+//! consumer without a place in the plan is refused, and the rest of the call is submitted. Unless the call is atomic, a
+//! refusal on rows may be final for some consumers: the next plan places the rest.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::in_batch::PlaceInBatch;
 use super::memory::stored_answer;
-use super::preparation::prepare;
 use super::{
-    Candidates, ClaimAnswer, ClaimFirst, ClaimPlanJob, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, Plan,
-    PlannedCall,
+    Candidates, ClaimAnswer, ClaimFirst, ClaimPlanJob, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, PlannedCall,
 };
+use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
+use crate::db::writer::RowNames;
 use crate::error::{ClaimRefusal, Error, ReasonCode, Reasons, Result};
 use crate::model::Model;
-use crate::model::batch::batch_rows::needs;
-use crate::model::comparisons::compare_before_refusal;
-use crate::model::snapshot::reload::row_without_time;
-use crate::model::snapshot::store::SnapshotStore;
-use crate::model::workloads::until;
+use crate::model::planner::{PlanBasis, PlannedRequest, until_answered};
+use crate::model::workloads::too_long;
 use crate::mutants::{self, Mutant};
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
-
-/// How many plans of a call, or of a request about a workload, may lose their places. The next plan is made inside the
-/// writer's batch.
-pub const LOSSES_MAX: u32 = 3;
-
-/// [`LOSSES_MAX`], or never for a mutant.
-pub fn losses_max() -> u32 {
-    if mutants::is(Mutant::NeverInBatch) {
-        u32::MAX
-    } else {
-        LOSSES_MAX
-    }
-}
 
 /// Places the consumers of a call.
 ///
@@ -75,7 +44,7 @@ pub async fn place_with(
     model: &Model,
     mut request: PlaceRequest,
     (settings, caller): (&SearchSettings, &CallerKey),
-    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
+    search: impl AsyncFn(ClaimPlanJob) -> Result<PlannedCall>,
 ) -> Result<PlaceAnswer> {
     if let Some(answer) = stored_answer(model.reader(false), request.remembered()).await? {
         return Ok(PlaceAnswer::Repeated(answer));
@@ -83,10 +52,19 @@ pub async fn place_with(
     if !model.compares_exactly {
         request.spell_as(&model.store.newest());
     }
-    let request = Arc::new(request);
-    let answer = until_answered(model, &request, (settings, caller), search).await;
-    let answer = unless_repeated(model, &request, answer).await;
-    model.claim_statistics.note_call(&request, &answer);
+    let mut call = ClaimPlanJob {
+        snapshot: model.store.newest(),
+        refused: vec![None; request.consumers.len()],
+        request: Arc::new(request),
+        own: Arc::default(),
+        held: Arc::default(),
+        settings: settings.clone(),
+        is_hasty: false,
+        searched: None,
+    };
+    let answer = until_answered(model, caller, &mut call, search).await;
+    let answer = unless_repeated(model, &call.request, answer).await;
+    model.claim_statistics.note_call(&call.request, &answer);
     answer
 }
 
@@ -105,134 +83,104 @@ async fn unless_repeated(model: &Model, request: &PlaceRequest, answer: Result<P
     answer
 }
 
-/// Plans and submits until the call is answered: the head of this file has the numbers of the steps.
-async fn until_answered(
-    model: &Model,
-    request: &Arc<PlaceRequest>,
-    (settings, caller): (&SearchSettings, &CallerKey),
-    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
-) -> Result<PlaceAnswer> {
-    let deadline = model.writer_deadline();
-    // By consumer, the final refusals.
-    let mut refused: Vec<Option<Reasons>> = vec![None; request.consumers.len()];
-    let (mut is_first, mut is_compared, mut losses) = (true, false, 0);
-    while BootInstant::now() < deadline {
-        let held = model.store.held();
-        let pending = request.pending(&refused);
-        let is_hasty = std::mem::take(&mut is_first) && request.are_new_with_queries(&pending);
-        let prepared = prepare(model, request, &pending, (settings, &held), is_hasty).await?;
-        let (job, searched) = prepared.unzip();
-        let plan = match &job {
-            Some(job) => until(deadline, search(job.clone())).await,
-            None => Ok(request.posted(&refused)),
-        };
-        let searched = searched.flatten();
-        if searched.is_some() && plan.as_ref().map_or(true, Plan::has_refusals) {
-            continue;
-        }
-        let mut planned = PlannedCall::new(request, refused.clone(), plan?);
-        planned.command.searched = searched;
+impl PlannedRequest for ClaimPlanJob {
+    type Plan = PlannedCall;
+    type Command = ClaimFirst;
+    type Answer = PlaceAnswer;
 
-        // A plan that needs a held row is parked until the row is free, and not planned inside the batch.
-        let is_last = losses >= losses_max() && !request.is_dry_run && !needs(&planned.command, &held);
-        if (is_last || planned.refused != refused) && !is_compared {
-            is_compared = true;
-            if compare_before_refusal(model, deadline).await? {
-                continue;
-            }
+    async fn prepare(&mut self, model: &Model, held: &Arc<RowNames>, is_first: bool) -> Result<()> {
+        if self.request.queries.is_empty() {
+            return Ok(());
         }
-        if planned.refused != refused && take_stale(model, request, &planned, &mut refused, deadline).await? {
-            continue;
-        }
-        if planned.is_refusal(request) {
-            return request.refused(planned);
-        }
+        self.held = Arc::clone(held);
+        self.prepare_search(model, is_first).await
+    }
 
-        let command = planned.command.clone();
-        let submitted = match &job {
-            _ if request.is_dry_run => model.dry_run(command, deadline).await.map(Some),
-            Some(job) if is_last => {
-                let call = |interrupt| PlaceInBatch {
-                    job: job.clone(),
-                    refused: refused.clone(),
-                    interrupt,
-                    deadline,
-                };
-                let placed = model.submit_in_batch(call, deadline, &held).await;
-                placed.map(|placed| {
-                    let placed = placed?;
-                    planned = placed.planned;
-                    placed.answer
-                })
-            }
-            _ if is_hasty => model.submit_once(command, deadline, &held).await,
-            _ => model.submit_planned(command, deadline, &held).await,
-        };
-        match submitted {
-            Ok(Some(ClaimAnswer::Claimed(outcomes))) => return Ok(PlaceAnswer::Placed(planned.placed(&outcomes))),
-            Ok(Some(ClaimAnswer::Repeated(answer))) => return Ok(PlaceAnswer::Repeated(answer)),
-            Ok(None) if planned.is_refusal(request) => return request.refused(planned),
-            // A row is held, which the next plan avoids, or the snapshot was too old.
-            Ok(None) => {}
-            Err(Error::ClaimRefused(refusal)) => {
-                let is_final = match &job {
-                    Some(job) if !is_last => {
-                        let compare = has_agreed(model, caller, job, planned.command.clone());
-                        until(deadline, compare).await?
-                    }
-                    _ => true,
-                };
-                note_refusals(request, &mut refused, &refusal, &planned.command, is_final);
-                losses += u32::from(!is_final);
-                if request.is_atomic && refused.iter().any(Option::is_some) {
-                    return Err(request.refusal(&refused));
-                }
-            }
-            Err(error) => return Err(error),
+    fn renew(&mut self, _: &mut DbConnection, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<()> {
+        (self.snapshot, self.held, self.searched) = (Arc::clone(snapshot), held, None);
+        Ok(())
+    }
+
+    fn basis(&self) -> PlanBasis<'_> {
+        PlanBasis {
+            snapshot: (!self.request.queries.is_empty()).then_some(&self.snapshot),
+            stop: &self.settings.interrupt,
+            is_dry_run: self.request.is_dry_run,
+            is_unverified: self.searched.is_some(),
+            is_hasty: self.is_hasty,
         }
     }
-    Err(Error::Busy {
-        detail: "Other claims kept taking the places that were found.".to_owned(),
-    })
-}
 
-/// As [`agrees`], for the plan of a search. Compares on a thread of a pool if the candidates are many.
-async fn has_agreed(model: &Model, caller: &CallerKey, plan: &ClaimPlanJob, command: ClaimFirst) -> Result<bool> {
-    let (plan, store) = (Arc::clone(&plan.snapshot), Arc::clone(&model.store));
-    let compare = move |interrupt: &Interrupt| Ok(agrees(&plan, &store, &command.consumers, interrupt));
-    model.pools.search(caller, compare).await
-}
-
-/// Whether the newest snapshot and the snapshot of a plan show the candidates of these choices alike, in everything on
-/// which a claim is decided. False if the newest snapshot is invalid, or if `interrupt` ended the comparison. Each
-/// allocation of a candidate counts as a step.
-///
-/// No row is read here. A refusal on rows corrects the snapshot before the caller is answered (`batch::refusals`,
-/// `Batch::follow`). So the newest snapshot shows the rows that refused the plan, or newer rows. An invalid snapshot is
-/// not corrected, and may be the snapshot of the plan.
-pub fn agrees(plan: &Snapshot, store: &SnapshotStore, choices: &[ConsumerChoice], interrupt: &Interrupt) -> bool {
-    if store.is_invalid() {
-        return false;
+    fn run(&self, interrupt: &Interrupt) -> Result<PlannedCall> {
+        let plan = if self.request.queries.is_empty() {
+            self.request.posted(&self.refused)
+        } else {
+            let plan = interrupt.whole(|| self.plan_around_held(interrupt));
+            plan.unwrap_or_else(|| Err(too_long()))?
+        };
+        let mut planned = PlannedCall::new(&self.request, self.refused.clone(), plan);
+        planned.command.searched = self.searched;
+        Ok(planned)
     }
-    let newest = &*store.newest();
-    let limit = |snapshot: &Snapshot, class: &str| snapshot.catalog().normal_limit(class);
-    let provider = |snapshot: &Snapshot, uuid: &str| {
-        let slot = snapshot.by_uuid(uuid)?;
-        Some((row_without_time(snapshot, snapshot.id(slot)), snapshot.state(slot)))
-    };
-    // The consumers of a gang share a list, and several lists may name a provider.
-    let (mut shared, mut compared) = (HashSet::new(), HashSet::new());
-    let lists = choices.iter().map(|choice| &choice.candidates.list);
-    let lists = lists.filter(|list| shared.insert(list.as_ptr()));
-    let candidates = lists.flat_map(|list| list.iter());
-    let mut allocations = candidates.flat_map(|candidate| &candidate.allocations);
-    std::ptr::eq(plan, newest)
-        || allocations.all(|(uuid, amounts)| {
-            let mut classes = amounts.iter().map(|(class, _)| class);
-            !interrupt.is_set()
-                && (!compared.insert(uuid) || provider(plan, uuid) == provider(newest, uuid))
-                && classes.all(|class| limit(plan, class) == limit(newest, class))
-        })
+
+    fn command(plan: &PlannedCall) -> Option<&ClaimFirst> {
+        (!plan.is_refusal).then_some(&plan.command)
+    }
+
+    fn choices(plan: &PlannedCall) -> &[ConsumerChoice] {
+        &plan.command.consumers
+    }
+
+    fn is_refused(&self, plan: &Result<PlannedCall>) -> bool {
+        plan.as_ref().is_ok_and(|planned| planned.refused != self.refused)
+    }
+
+    /// Notes the stale consumers, whose generation differs from the caller's. No place helps a stale consumer, and the
+    /// consumer takes no room. In an atomic call all consumers are compared, because none will claim.
+    async fn note_own_reasons(&mut self, model: &Model, plan: &PlannedCall, deadline: BootInstant) -> Result<bool> {
+        let compared: Vec<usize> = (0..self.refused.len())
+            .filter(|at| self.refused[*at].is_none() && (self.request.is_atomic || plan.refused[*at].is_some()))
+            .collect();
+        let without_candidates = compared.iter().map(|at| ConsumerChoice {
+            claim: self.request.consumers[*at].claim.clone(),
+            candidates: Candidates::all(Arc::new([])),
+            limits: Limits::Normal,
+            is_required: true,
+        });
+        let command = ClaimFirst::new(without_candidates.collect(), None);
+        let refusal = match model.dry_run(command, deadline).await {
+            Err(Error::ClaimRefused(refusal)) => refusal,
+            compared => return compared.map(|_| false),
+        };
+        let of_each = compared.into_iter().zip(&refusal.consumers);
+        let stale: Vec<_> = of_each.filter(|(_, it)| !it.reasons.is_empty()).collect();
+        for (at, it) in &stale {
+            self.refused[*at] = Some(it.reasons.clone());
+        }
+        Ok(!stale.is_empty())
+    }
+
+    async fn note_refusal(
+        &mut self,
+        _: &Model,
+        plan: &PlannedCall,
+        refusal: Arc<ClaimRefusal>,
+        is_final: bool,
+    ) -> Result<bool> {
+        note_refusals(&self.request, &mut self.refused, &refusal, &plan.command, is_final);
+        if self.request.is_atomic && self.refused.iter().any(Option::is_some) {
+            return Err(self.request.refusal(&self.refused));
+        }
+        Ok(!is_final)
+    }
+
+    fn answer(&self, plan: PlannedCall, answer: Option<ClaimAnswer>) -> Result<PlaceAnswer> {
+        match answer {
+            Some(ClaimAnswer::Claimed(outcomes)) => Ok(PlaceAnswer::Placed(plan.placed(&outcomes))),
+            Some(ClaimAnswer::Repeated(answer)) => Ok(PlaceAnswer::Repeated(answer)),
+            None => self.request.refused(plan),
+        }
+    }
 }
 
 /// Notes the refusals that no further plan can change. With `is_final` these are the refusals of required consumers, or
@@ -258,43 +206,4 @@ fn note_refusals(
             *known = Some((*reasons).clone());
         }
     }
-}
-
-/// Before the plan refuses a consumer: notes the stale consumers, whose generation differs from the caller's. No place
-/// helps a stale consumer, and the consumer takes no room. In an atomic call all consumers are compared, because none
-/// will claim. Returns whether a consumer is stale.
-///
-/// # Errors
-/// Of the database.
-async fn take_stale(
-    model: &Model,
-    request: &PlaceRequest,
-    planned: &PlannedCall,
-    refused: &mut [Option<Reasons>],
-    deadline: BootInstant,
-) -> Result<bool> {
-    let compared: Vec<usize> = (0..refused.len())
-        .filter(|at| refused[*at].is_none() && (request.is_atomic || planned.refused[*at].is_some()))
-        .collect();
-    let without_candidates = compared.iter().map(|at| ConsumerChoice {
-        claim: request.consumers[*at].claim.clone(),
-        candidates: Candidates::all(Arc::new([])),
-        limits: Limits::Normal,
-        is_required: true,
-    });
-    let command = ClaimFirst::new(without_candidates.collect(), None);
-    let refusal = match model.dry_run(command, deadline).await {
-        Err(Error::ClaimRefused(refusal)) => refusal,
-        compared => return compared.map(|_| false),
-    };
-    let stale = compared
-        .into_iter()
-        .zip(&refusal.consumers)
-        .filter(|(_, it)| !it.reasons.is_empty());
-    let stale: Vec<(usize, Reasons)> = stale.map(|(at, it)| (at, it.reasons.clone())).collect();
-    let are_any = !stale.is_empty();
-    for (at, reasons) in stale {
-        refused[at] = Some(reasons);
-    }
-    Ok(are_any)
 }

@@ -23,7 +23,7 @@ use super::placements::{avoiding, claim_candidate, negated};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
 use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
-use crate::model::workloads::too_long;
+use crate::model::snapshot::stamp::Stamp;
 use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
 };
@@ -34,17 +34,21 @@ const GANG_TRIES: usize = 64;
 /// The allocations of existing consumers, by the consumers' names in the call.
 pub type OwnAllocations = HashMap<String, Vec<(ProviderId, ClassId, i64)>>;
 
-/// The search of a plan. Clones share the data.
+/// A call in progress, with the search of the next plan. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct ClaimPlanJob {
     pub(super) snapshot: Arc<Snapshot>,
     pub request: Arc<PlaceRequest>,
-    /// The indexes of the consumers to place.
-    pub(super) pending: Arc<[usize]>,
+    /// By consumer of the call, the final refusals. The plan places the remaining consumers.
+    pub(super) refused: Vec<Option<Reasons>>,
     pub(super) own: Arc<OwnAllocations>,
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub(super) held: Arc<RowNames>,
     pub(super) settings: SearchSettings,
+    /// As `PlanBasis::is_hasty`.
+    pub(super) is_hasty: bool,
+    /// The stamp of the snapshot, if the snapshot may lack commits of peers.
+    pub(super) searched: Option<Stamp>,
 }
 
 /// The candidates of each pending consumer, or the reasons of the refusal.
@@ -90,6 +94,8 @@ pub struct PlannedConsumer {
 struct ClaimPlanning<'a> {
     job: &'a ClaimPlanJob,
     settings: SearchSettings,
+    /// The indexes of the consumers to place.
+    pending: Vec<usize>,
     /// Within the normal limits.
     usage: PlannedUsage,
     /// Within the capacity. `None` if no class has a normal limit.
@@ -120,14 +126,8 @@ impl ClaimPlanJob {
     /// Searches. The plan avoids held providers, unless the avoidance changes the set of refused consumers.
     ///
     /// # Errors
-    /// [`crate::error::Error::Busy`] if `interrupt` ended the search, whatever was found by then. Of the search, as for
-    /// `GET /allocation_candidates`.
-    pub fn run(&self, interrupt: &Interrupt) -> Result<Plan> {
-        let plan = interrupt.whole(|| self.plan_around_held(interrupt));
-        plan.unwrap_or_else(|| Err(too_long()))
-    }
-
-    fn plan_around_held(&self, interrupt: &Interrupt) -> Result<Plan> {
+    /// Of the search, as for `GET /allocation_candidates`.
+    pub(super) fn plan_around_held(&self, interrupt: &Interrupt) -> Result<Plan> {
         if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
             let job = ClaimPlanJob {
                 snapshot,
@@ -151,8 +151,10 @@ impl ClaimPlanJob {
         } else {
             Arc::clone(&self.snapshot)
         };
+        let pending = self.request.pending(&self.refused);
         let mut planning = ClaimPlanning {
             job: self,
+            pending: pending.clone(),
             settings: SearchSettings {
                 interrupt: interrupt.clone(),
                 ..self.settings.clone()
@@ -164,12 +166,12 @@ impl ClaimPlanJob {
             is_exact: true,
             explains,
         };
-        let mut places = Vec::with_capacity(self.pending.len());
-        for at in self.pending.iter() {
+        let mut places = Vec::with_capacity(pending.len());
+        for at in pending {
             if interrupt.is_set() {
                 break;
             }
-            let place = planning.place(&self.request.consumers[*at]);
+            let place = planning.place(&self.request.consumers[at]);
             places.push(place.map_err(|error| error.in_member(&format!("consumers[{at}].query")))?);
         }
         Ok(planning.into_plan(places))
@@ -237,7 +239,7 @@ impl<'a> ClaimPlanning<'a> {
     fn place_by_query(&mut self, query: usize, consumer: &RequestedConsumer) -> Result<(PlannedPlace, Vec<Placement>)> {
         let job = self.job;
         let planned = self.queries.entry(query).or_insert_with(|| {
-            let wanted = job.pending.iter().map(|at| &job.request.consumers[*at].wanted);
+            let wanted = self.pending.iter().map(|at| &job.request.consumers[*at].wanted);
             let consumers = wanted.filter(|wanted| matches!(wanted, Wanted::Query(other) if *other == query));
             PlannedQuery::new(&job.request.queries[query], consumers.count(), consumer, &self.settings)
         });

@@ -17,6 +17,8 @@ pub struct PlannedCall {
     /// False if a tree had too many combinations for a comparison of all by rank.
     pub is_exact: bool,
     pub command: ClaimFirst,
+    /// Whether the plan claims nothing.
+    pub is_refusal: bool,
 }
 
 impl PlannedCall {
@@ -42,15 +44,11 @@ impl PlannedCall {
             is_exact: plan.is_exact,
         });
         PlannedCall {
+            is_refusal: choices.is_empty() || request.is_atomic && refused.iter().any(Option::is_some),
             is_exact: plan.is_exact,
             command: ClaimFirst::new(choices, memory.map(Arc::new)),
             refused,
         }
-    }
-
-    /// Whether the plan claims nothing.
-    pub fn is_refusal(&self, request: &PlaceRequest) -> bool {
-        self.command.consumers.is_empty() || request.is_atomic && self.refused.iter().any(Option::is_some)
     }
 
     /// The answer, with the outcomes of the consumers of the command.
@@ -67,18 +65,17 @@ impl PlaceRequest {
 
     /// The plan of a call without queries: all candidates of each consumer. Rows alone decide about the candidates.
     pub fn posted(&self, refused: &[Option<Reasons>]) -> Plan {
-        let pending = self.pending(refused).into_iter();
-        let lists = pending.filter_map(|at| match &self.consumers[at].wanted {
-            Wanted::Candidates(list) => Some(Arc::clone(list)),
+        let planned = self.pending(refused).into_iter();
+        let planned = planned.filter_map(|at| match &self.consumers[at].wanted {
+            Wanted::Candidates(list) => Some(Ok(PlannedConsumer {
+                candidates: Candidates::all(Arc::clone(list)),
+                limits: Limits::of(self.purpose),
+                fits: false,
+            })),
             Wanted::Query(_) => None,
         });
-        let planned = lists.map(|list| PlannedConsumer {
-            candidates: Candidates::all(list),
-            limits: Limits::of(self.purpose),
-            fits: false,
-        });
         Plan {
-            consumers: planned.map(Ok).collect(),
+            consumers: planned.collect(),
             is_exact: true,
         }
     }

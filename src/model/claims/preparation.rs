@@ -10,47 +10,41 @@ use super::plan::{ClaimPlanJob, OwnAllocations};
 use super::{ClaimCandidate, PlaceRequest, Wanted};
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::allocations;
-use crate::db::writer::RowNames;
 use crate::db::{DbConnection, DbResult};
 use crate::error::Result;
 use crate::model::Model;
 use crate::model::allocations::Expected;
 use crate::model::batch::collation::CollatedNames;
 use crate::model::reads::unknown_names::Names;
-use crate::model::snapshot::stamp::Stamp;
-use crate::search::{ClassId, ProviderId, SearchSettings, Snapshot};
+use crate::search::{ClassId, ProviderId, Snapshot};
 
-/// The search for the pending consumers, on a snapshot that shows every commit acknowledged before. `None` if the call
-/// has no queries. If the writer verifies the claim (`is_hasty`) and peers are idle, the newest snapshot serves as
-/// found: the stamp of the snapshot is returned, which the writer compares.
-pub async fn prepare(
-    model: &Model,
-    request: &Arc<PlaceRequest>,
-    pending: &[usize],
-    (settings, held): (&SearchSettings, &Arc<RowNames>),
-    is_hasty: bool,
-) -> Result<Option<(ClaimPlanJob, Option<Stamp>)>> {
-    if request.queries.is_empty() {
-        return Ok(None);
+impl ClaimPlanJob {
+    /// Prepares the search for the consumers without a refusal, on a snapshot that shows every commit acknowledged
+    /// before.
+    ///
+    /// Naively, the change feed is read before each search. While peers are idle, the first search of a call does not
+    /// read the feed: the writer compares the peers' revisions in the statement that writes the claim. With 32
+    /// schedulers on 10,000 nested hosts (PostgreSQL), placements rose from 75% to 95% of plain claims. If the claim
+    /// fails, the snapshot may miss a commit, and only the feed shows the commit.
+    pub(super) async fn prepare_search(&mut self, model: &Model, is_first: bool) -> Result<()> {
+        let pending = self.request.pending(&self.refused);
+        self.is_hasty = is_first && self.request.are_new_with_queries(&pending);
+        self.searched = None;
+        // A dry run is not verified by the writer.
+        if self.is_hasty
+            && !self.request.is_dry_run
+            && let Some((snapshot, stamp)) = model.unverified_snapshot(&self.request.names())
+        {
+            (self.snapshot, self.searched) = (snapshot, Some(stamp));
+            return Ok(());
+        }
+        self.snapshot = model
+            .prepare_search(self.request.names(), Duration::ZERO)
+            .await?
+            .snapshot;
+        self.own = Arc::new(existing_allocations(model, &self.request, &pending).await?);
+        Ok(())
     }
-    let job = |snapshot, own| ClaimPlanJob {
-        snapshot,
-        request: Arc::clone(request),
-        pending: pending.into(),
-        own: Arc::new(own),
-        held: Arc::clone(held),
-        settings: settings.clone(),
-    };
-    // A dry run is not verified by the writer.
-    if is_hasty
-        && !request.is_dry_run
-        && let Some((snapshot, stamp)) = model.unverified_snapshot(&request.names())
-    {
-        return Ok(Some((job(snapshot, OwnAllocations::new()), Some(stamp))));
-    }
-    let prepared = model.prepare_search(request.names(), Duration::ZERO).await?;
-    let own = existing_allocations(model, request, pending).await?;
-    Ok(Some((job(prepared.snapshot, own), None)))
 }
 
 /// The allocations of the pending consumers, of which some may not exist.

@@ -9,8 +9,9 @@ use crate::db::writer::{Batch, Decision, RowNames};
 use crate::error::{ClaimRefusal, Reason, ReasonCode};
 use crate::model::batch::command::Write;
 use crate::model::claims::{
-    Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits, agrees,
+    Candidates, ClaimAnswer, ClaimCandidate, ClaimFirst, ClaimedConsumer, ConsumerChoice, Limits,
 };
+use crate::model::planner::agreement::agrees;
 use crate::search::Interrupt;
 
 /// Candidates with a single provider and class.

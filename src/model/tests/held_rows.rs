@@ -9,7 +9,8 @@ use super::placing::{gang, place, query};
 use super::workloads::{put, role, spec};
 use super::*;
 use crate::db::engines::dialect;
-use crate::model::claims::{ClaimCandidate, LOSSES_MAX, PlaceRequest, Wanted};
+use crate::model::claims::{ClaimCandidate, PlaceRequest, Wanted};
+use crate::model::planner::LOSSES_MAX;
 use crate::search::Rank;
 
 const HOSTS: u32 = 10;

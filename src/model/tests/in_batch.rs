@@ -8,7 +8,10 @@ use std::time::Duration;
 use super::placing::{gang, query};
 use super::*;
 use crate::db::boot_instant::BootInstant;
-use crate::model::claims::{self, ClaimPlanJob, PlaceInBatch, PlacedInBatch, Plan};
+use crate::model::batch::command::Answer;
+use crate::model::claims::{self, ClaimPlanJob, PlannedCall};
+use crate::model::planner::in_batch;
+use crate::model::planner::in_batch::PlanInBatch;
 use crate::model::resource_classes::Ensure;
 use crate::search::{Interrupt, SearchSettings};
 
@@ -21,7 +24,7 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, Claim
         f.host(host, 1).await.unwrap();
     }
     let job = RefCell::new(None);
-    let search = async |its_job: ClaimPlanJob| -> Result<Plan> {
+    let search = async |its_job: ClaimPlanJob| -> Result<PlannedCall> {
         *job.borrow_mut() = Some(its_job.clone());
         its_job.run(&Interrupt::default())
     };
@@ -37,16 +40,13 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, Claim
     (f, job.take().expect("it was planned"))
 }
 
-fn call(job: &ClaimPlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlaceInBatch {
-    PlaceInBatch {
-        job: job.clone(),
-        refused: vec![None; job.request.consumers.len()],
-        interrupt,
-        deadline,
-    }
+fn call(job: &ClaimPlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlanInBatch {
+    let mut job = job.clone();
+    Arc::make_mut(&mut job.request).is_dry_run = false;
+    in_batch(&job, interrupt, deadline)
 }
 
-async fn submit(model: &Model, call: PlaceInBatch) -> Result<Option<PlacedInBatch>> {
+async fn submit(model: &Model, call: PlanInBatch) -> Result<Option<(Answer, Option<Answer>)>> {
     let deadline = model.writer_deadline();
     model.submit_in_batch(|_| call, deadline, &Arc::default()).await
 }
@@ -54,13 +54,12 @@ async fn submit(model: &Model, call: PlaceInBatch) -> Result<Option<PlacedInBatc
 #[actix_web::test]
 async fn a_plan_without_enough_steps_is_busy_and_never_a_part() {
     let (_f, job) = hosts_and_job(false, Interrupt::default()).await;
-    let placed = |plan: Plan| plan.consumers.iter().filter(|it| it.is_ok()).count();
     let has_ended = |steps: &u64| match job.run(&Interrupt::after(*steps)) {
         Err(Error::Busy { .. }) => false,
         Err(error) => panic!("{steps} steps: {error:?}"),
         Ok(plan) => {
             assert_eq!(
-                (plan.consumers.len(), placed(plan)),
+                (plan.refused.len(), plan.command.consumers.len()),
                 (30, HOSTS as usize),
                 "{steps} steps"
             );

@@ -9,8 +9,9 @@ use super::placing::{codes, gang, query};
 use super::*;
 use crate::error::ReasonCode;
 use crate::model::claims::{
-    ClaimCandidate, ClaimPlanJob, LOSSES_MAX, PlaceAnswer, PlaceRequest, PlacedCall, Plan, Wanted, place_with,
+    ClaimCandidate, ClaimPlanJob, PlaceAnswer, PlaceRequest, PlacedCall, PlannedCall, Wanted, place_with,
 };
+use crate::model::planner::LOSSES_MAX;
 use crate::search::{Interrupt, SearchSettings};
 
 /// Places a call. After each plan, `change` acts as a concurrent client, with the number of the plan and the hosts of
@@ -21,10 +22,10 @@ pub(super) async fn place_while(
     change: impl AsyncFn(u32, Vec<String>),
 ) -> (Result<PlacedCall>, u32) {
     let plans = Cell::new(0);
-    let search = async |job: ClaimPlanJob| -> Result<Plan> {
+    let search = async |job: ClaimPlanJob| -> Result<PlannedCall> {
         let plan = job.run(&Interrupt::default())?;
         plans.set(plans.get() + 1);
-        if let Ok(planned) = &plan.consumers[0] {
+        if let (None, [planned, ..]) = (&plan.refused[0], &*plan.command.consumers) {
             let candidates = planned.candidates.in_order();
             let hosts = candidates.map(|(_, candidate)| candidate.allocations[0].0.clone());
             change(plans.get(), hosts.collect()).await;
@@ -85,6 +86,37 @@ async fn a_call_that_loses_each_plan_is_planned_in_the_batch() {
     assert!(placed.is_ok(), "{placed:?}");
     assert_eq!(plans, LOSSES_MAX + 1);
     f.check_snapshot().await;
+}
+
+/// Before, the dry run was busy at its deadline. The plan in the batch finds a place, or each place is gone by then.
+#[actix_web::test]
+async fn a_dry_run_that_loses_each_plan_is_planned_in_the_batch_and_writes_nothing() {
+    for is_refused in [false, true] {
+        let mut f = fixture();
+        for host in 1..=30 {
+            f.host(host, 1).await.unwrap();
+        }
+        let mut request = gang(100..101, query(1, None));
+        request.is_dry_run = true;
+        let (model, taken) = (&f.model, Cell::new(0));
+        let (foreseen, plans) = place_while(model, request, async |plan, candidates| {
+            let rest = (1..=30).map(uuid).filter(|_| plan > LOSSES_MAX && is_refused);
+            for host in candidates.into_iter().chain(rest) {
+                taken.set(taken.get() + 1);
+                take(model, 1_000 + taken.get(), &host).await;
+            }
+        })
+        .await;
+        let is_expected = match &foreseen {
+            Ok(placed) => placed.has_claims() != is_refused,
+            refused => is_refused && matches!(refused, Err(Error::ClaimRefused(_))),
+        };
+        assert!(is_expected, "{foreseen:?}");
+        assert_eq!(plans, LOSSES_MAX + 1);
+        let written = format!("SELECT COUNT(*) AS n FROM consumers WHERE uuid = '{}'", uuid(100));
+        assert_eq!(f.number(&written), 0);
+        f.check_snapshot().await;
+    }
 }
 
 /// Found by a reader: an invalid snapshot is not corrected after a refusal, and agreed with the plan. So the refusal

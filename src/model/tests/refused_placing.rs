@@ -7,7 +7,9 @@ use super::foreign::{foreign_claim, foreign_host};
 use super::placing::{codes, gang, place, query};
 use super::*;
 use crate::error::ReasonCode;
-use crate::model::claims::{self, ClaimCandidate, ClaimPlanJob, PlaceAnswer, PlaceRequest, PlacedCall, Plan, Wanted};
+use crate::model::claims::{
+    self, ClaimCandidate, ClaimPlanJob, PlaceAnswer, PlaceRequest, PlacedCall, PlannedCall, Wanted,
+};
 use crate::model::limits::Set;
 use crate::search::{Interrupt, ProviderState, Purpose, Rank, SearchSettings};
 
@@ -22,7 +24,7 @@ fn on(host: u32) -> ClaimCandidate {
 async fn place_with(
     model: &Model,
     request: PlaceRequest,
-    search: impl AsyncFn(ClaimPlanJob) -> Result<Plan>,
+    search: impl AsyncFn(ClaimPlanJob) -> Result<PlannedCall>,
 ) -> PlacedCall {
     match claims::place_with(model, request, (&SearchSettings::uncut(7), &caller()), search)
         .await

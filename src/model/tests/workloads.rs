@@ -153,7 +153,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
 
 pub(super) async fn place(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default()).map_err(checked);
-    put_with(model, put, &SearchSettings::uncut(7), search).await
+    put_with(model, put, (&SearchSettings::uncut(7), &caller()), search).await
 }
 
 fn checked(error: Error) -> Error {
@@ -277,7 +277,7 @@ async fn a_dry_run_answers_as_the_request_and_writes_nothing() {
         dry.is_dry_run = true;
         let search = async |job: PlanJob| job.run(&Interrupt::default());
         let other_seed = SearchSettings::uncut(workload.into());
-        let foreseen = put_with(&f.model, dry, &other_seed, search).await.unwrap();
+        let foreseen = put_with(&f.model, dry, (&other_seed, &caller()), search).await.unwrap();
         assert_eq!(rows(&mut f), before);
         let done = place(&f.model, put(workload, None, spec(1, None))).await.unwrap();
         assert_eq!(places(&foreseen), places(&done));

@@ -4,13 +4,14 @@ use std::sync::{Arc, Weak};
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::put::until_answered;
 use super::rows::{self, StoredWorkload, fetch};
 use super::spec::ReadSpec;
 use super::{PlanJob, Put, Report, ended_by};
 use crate::error::{Reasons, Result};
 use crate::model::allocations::Owner;
+use crate::model::planner::{PlannedRequest, until_answered};
 use crate::model::{Model, Reader, granted};
+use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads a query looks at.
@@ -93,11 +94,12 @@ pub async fn place_pending(model: &Model, uuid: &str, settings: &SearchSettings)
     }
     let (stop, deadline) = (settings.interrupt.clone(), model.writer_deadline());
     let search = async |job: PlanJob| job.run(&ended_by([&stop], deadline));
-    let retry = Arc::new(retry(stored, model.read_spec)?);
+    let mut retry = PlanJob::new(model, retry(stored, model.read_spec)?, settings);
+    let caller = CallerKey::of_address(None);
     let report = Report {
         // Replicas that stay pending were counted as refused when the request was answered.
         reasons: Reasons::default(),
-        ..until_answered(model, &retry, &mut 0, settings, search).await?
+        ..until_answered(model, &caller, &mut retry, search).await?
     };
     let answer = Ok(report);
     model.claim_statistics.note_workload(0, &answer);

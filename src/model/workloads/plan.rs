@@ -21,10 +21,10 @@ use super::eligible_hosts::EligibleHosts;
 use super::hosts::HostList;
 use super::planned::Planned;
 use super::report::Report;
-use super::spec::Role;
+use super::spec::{ReadSpec, Role};
 use super::time::{STEPS_A_REPLICA, too_long, whole};
 use super::unfit::WorkloadHosts;
-use super::{Found, Put, Replica, affinity, ids};
+use super::{Found, Incarnation, Put, Replica, affinity, ids};
 use crate::db::writer::RowNames;
 use crate::error::{Error, Result};
 use crate::model::allocations::{ConsumerClaim, Expected, Takeover};
@@ -34,7 +34,7 @@ use crate::search::{
     self, Candidate, Interrupt, Placement, PlannedUsage, ProviderState, Rank, SearchSettings, Snapshot,
 };
 
-/// The search for a request. Clones share the data.
+/// A request in progress, with the search of the next plan. Clones share the data.
 #[derive(Clone, Debug)]
 pub struct PlanJob {
     pub snapshot: Arc<Snapshot>,
@@ -43,6 +43,9 @@ pub struct PlanJob {
     /// Rows locked by concurrent transactions. The plan avoids the providers among these rows.
     pub held: Arc<RowNames>,
     pub settings: SearchSettings,
+    /// Of a new workload.
+    pub incarnation: Incarnation,
+    pub read_spec: ReadSpec,
 }
 
 /// A staying replica.
@@ -102,7 +105,7 @@ impl PlanJob {
     /// - [`Error::Busy`] if `interrupt` ended the plan, whatever was found by then.
     /// - [`Error::NoPlace`], [`Error::NoCapacity`] if the request is atomic and replicas have no place.
     /// - [`Error::BadRequest`] for ids and consumers that the workload cannot have. Errors of the search.
-    pub fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
+    pub fn plan_around_held(&self, interrupt: &Interrupt) -> Result<Planned> {
         if let Some(snapshot) = avoiding(&self.snapshot, &self.held) {
             let job = PlanJob {
                 snapshot,

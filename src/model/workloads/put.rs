@@ -1,10 +1,8 @@
-//! A request about a workload, from the first read to the answer.
+//! A request about a workload, from the first read to the answer. `planner` is the driver.
 //!
-//! As for claims by query, the search runs beside the writer, on a snapshot newer than the request. The writer compares
-//! the rows of the plan: the workload's row, the generations of all consumers, and the workloads tied by a rule. The
-//! writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or a compared row has
-//! moved, the request is planned again, as a claim is (`claims::place`). Retries end when the rows agree with the
-//! snapshot of the plan. After three lost plans (`claims`) the request is planned inside the batch (`in_batch`).
+//! The writer compares the rows of the plan: the workload's row, the generations of all consumers, and the workloads
+//! tied by a rule. The writer claims exactly the places of the plan, by the rules of any claim. If a place is gone, or
+//! a compared row has moved, the request is planned again.
 //!
 //! `docs/internals/workload-guards.md` says what the writer compares: rules between two workloads, domains that change,
 //! and workloads that are deleted or created in between.
@@ -13,20 +11,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::found::Found;
-use super::in_batch::PutInBatch;
 use super::report::Report;
 use super::report::judge::ReportJob;
 use super::spec::Role;
 use super::time::until;
-use super::{Delete, Neighbourhood, PlanJob, Planned, Put, Set, found};
+use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, found};
+use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
+use crate::db::writer::RowNames;
 use crate::error::{ClaimRefusal, Error, ReasonCode, RefusedConsumer, Result};
 use crate::model::Model;
 use crate::model::allocations::Expected;
-use crate::model::batch::batch_rows::needs;
-use crate::model::claims::{ConsumerChoice, agrees, losses_max};
-use crate::model::comparisons::compare_before_refusal;
+use crate::model::claims::ConsumerChoice;
+use crate::model::planner::{PlanBasis, PlannedRequest, busy, until_answered};
 use crate::model::reads::unknown_names::Names;
 use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
@@ -50,106 +47,109 @@ pub async fn put(model: &Model, put: Put, settings: &SearchSettings, caller: &Ca
         }
         model.pools.search(caller, move |interrupt| job.run(interrupt)).await
     };
-    put_with(model, put, settings, search).await
+    put_with(model, put, (settings, caller), search).await
 }
 
 /// As [`put`]. `search` runs each plan.
 pub async fn put_with(
     model: &Model,
     put: Put,
-    settings: &SearchSettings,
+    (settings, caller): (&SearchSettings, &CallerKey),
     search: impl AsyncFn(PlanJob) -> Result<Planned>,
 ) -> Result<Report> {
-    let mut missing = put.spec.count();
-    let put = Arc::new(put);
-    let answer = until_answered(model, &put, &mut missing, settings, search).await;
-    if !put.is_dry_run {
-        model.claim_statistics.note_workload(missing, &answer);
+    let mut job = PlanJob::new(model, put, settings);
+    let answer = until_answered(model, caller, &mut job, search).await;
+    if !job.put.is_dry_run {
+        model
+            .claim_statistics
+            .note_workload(job.found.missing(&job.put), &answer);
     }
     answer
 }
 
-/// Plans and submits until the request is answered. Sets `missing` to the number of replicas that lack a place.
-pub async fn until_answered(
-    model: &Model,
-    put: &Arc<Put>,
-    missing: &mut u32,
-    settings: &SearchSettings,
-    search: impl AsyncFn(PlanJob) -> Result<Planned>,
-) -> Result<Report> {
-    let (deadline, read_spec) = (model.writer_deadline(), model.read_spec);
-    let (mut is_compared, mut losses) = (false, 0);
-    while BootInstant::now() < deadline {
-        let read = {
-            let put = Arc::clone(put);
-            move |conn: &mut _| found::found(conn, &put, read_spec)
-        };
-        let found = model.reader(false).read(read).await?;
-        *missing = found.missing(put);
-        let job = plan_job(model, put, found, settings).await?;
-        let planned = until(deadline, search(job.clone())).await;
-        // A plan that needs a held row is parked until the row is free, and not planned inside the batch.
-        let is_free = |planned: &Planned| !needs(&planned.set, &job.held);
-        let is_last = losses >= losses_max() && !put.is_dry_run && planned.as_ref().is_ok_and(is_free);
-        let is_refused = matches!(&planned, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }));
-        if (is_refused || is_last) && !is_compared {
-            is_compared = true;
-            if compare_before_refusal(model, deadline).await? {
-                continue;
-            }
-        }
-        let mut planned = planned?.with_incarnation();
-        if planned.is_unchanged(put) {
-            return Ok(planned.report);
-        }
-        let set = planned.set.clone();
-        let decided = if put.is_dry_run {
-            model.dry_run(set, deadline).await.map(Some)
-        } else if is_last {
-            let in_batch = |interrupt| PutInBatch {
-                job: job.clone(),
-                interrupt,
-                deadline,
-            };
-            let written = model.submit_in_batch(in_batch, deadline, &job.held).await;
-            written.map(|written| {
-                let written = written?;
-                planned = written.planned;
-                written.answer
-            })
-        } else {
-            model.submit_planned(set, deadline, &job.held).await
-        };
-        match decided {
-            Ok(Some(claimed)) if put.is_dry_run => return Ok(planned.report.with_claimed(&claimed)),
-            Ok(Some(claimed)) => return Ok(planned.written(&claimed)),
-            Ok(None) if planned.is_unchanged(put) => return Ok(planned.report),
-            // A row is held, which the next plan avoids.
-            Ok(None) => {}
-            Err(Error::ClaimRefused(refusal)) => {
-                check_new_consumers(model, &planned.set, &refusal).await?;
-                let has_agreed = || agrees(&job.snapshot, &model.store, &planned.set.placed, &Interrupt::default());
-                let is_final = !refusal.is_stale() && (is_last || has_agreed());
-                if is_final {
-                    return Err(Error::ClaimRefused(refusal));
-                }
-                losses += 1;
-            }
-            Err(error) => return Err(error),
+impl PlanJob {
+    /// The request before the first read.
+    pub fn new(model: &Model, put: Put, settings: &SearchSettings) -> PlanJob {
+        PlanJob {
+            snapshot: model.store.newest(),
+            put: Arc::new(put),
+            found: Arc::default(),
+            held: Arc::default(),
+            settings: settings.clone(),
+            incarnation: Incarnation::random(),
+            read_spec: model.read_spec,
         }
     }
-    Err(busy())
 }
 
-/// The search of a request, on the newest state.
-async fn plan_job(model: &Model, put: &Arc<Put>, found: Found, settings: &SearchSettings) -> Result<PlanJob> {
-    Ok(PlanJob {
-        snapshot: newest_for(model, &put.spec.roles).await?,
-        put: Arc::clone(put),
-        found: Arc::new(found),
-        held: model.store.held(),
-        settings: settings.clone(),
-    })
+impl PlannedRequest for PlanJob {
+    type Plan = Planned;
+    type Command = Set;
+    type Answer = Report;
+
+    async fn prepare(&mut self, model: &Model, held: &Arc<RowNames>, _: bool) -> Result<()> {
+        let (put, read_spec) = (Arc::clone(&self.put), self.read_spec);
+        let read = move |conn: &mut _| found::found(conn, &put, read_spec);
+        self.found = Arc::new(model.reader(false).read(read).await?);
+        self.snapshot = newest_for(model, &self.put.spec.roles).await?;
+        self.held = Arc::clone(held);
+        Ok(())
+    }
+
+    fn renew(&mut self, conn: &mut DbConnection, snapshot: &Arc<Snapshot>, held: Arc<RowNames>) -> Result<()> {
+        self.found = Arc::new(found::found(conn, &self.put, self.read_spec)?);
+        (self.snapshot, self.held) = (Arc::clone(snapshot), held);
+        Ok(())
+    }
+
+    fn basis(&self) -> PlanBasis<'_> {
+        PlanBasis {
+            snapshot: Some(&self.snapshot),
+            stop: &self.settings.interrupt,
+            is_dry_run: self.put.is_dry_run,
+            is_unverified: false,
+            is_hasty: false,
+        }
+    }
+
+    fn run(&self, interrupt: &Interrupt) -> Result<Planned> {
+        self.plan_around_held(interrupt)
+    }
+
+    fn command(plan: &Planned) -> Option<&Set> {
+        (!plan.is_unchanged).then_some(&plan.set)
+    }
+
+    fn choices(plan: &Planned) -> &[ConsumerChoice] {
+        &plan.set.placed
+    }
+
+    fn is_refused(&self, plan: &Result<Planned>) -> bool {
+        matches!(plan, Err(Error::NoPlace { .. } | Error::NoCapacity { .. }))
+    }
+
+    /// A stale refusal is never final: the next plan reads the rows again.
+    async fn note_refusal(
+        &mut self,
+        model: &Model,
+        plan: &Planned,
+        refusal: Arc<ClaimRefusal>,
+        is_final: bool,
+    ) -> Result<bool> {
+        check_new_consumers(model, &plan.set, &refusal).await?;
+        if is_final && !refusal.is_stale() {
+            return Err(Error::ClaimRefused(refusal));
+        }
+        Ok(true)
+    }
+
+    fn answer(&self, plan: Planned, answer: Option<SetAnswer>) -> Result<Report> {
+        Ok(match answer {
+            None => plan.report,
+            Some(claimed) if self.put.is_dry_run => plan.report.with_claimed(&claimed),
+            Some(claimed) => plan.written(&claimed),
+        })
+    }
 }
 
 /// After a refusal of new replicas because their consumers exist.
@@ -206,14 +206,13 @@ pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Del
                 .collect(),
             ..Set::default()
         };
-        let released = set.released.len();
+        let released = if is_dry_run { 0 } else { set.released.len() };
         let decided = if is_dry_run {
             model.dry_run(set, deadline).await
         } else {
             model.submit_until(set, deadline).await
         };
         match decided {
-            Ok(_) if is_dry_run => return Ok(()),
             Ok(_) => {
                 model.claim_statistics.released.add(released as u64);
                 return Ok(());
@@ -265,10 +264,4 @@ pub async fn report_job(
 pub async fn newest_for<'a>(model: &Model, roles: impl IntoIterator<Item = &'a Role>) -> Result<Arc<Snapshot>> {
     let names = Names::of_candidates(roles.into_iter().map(|role| &role.query.request));
     Ok(model.prepare_search(names, Duration::ZERO).await?.snapshot)
-}
-
-fn busy() -> Error {
-    Error::Busy {
-        detail: "Other commands kept changing what the workload needs.".to_owned(),
-    }
 }

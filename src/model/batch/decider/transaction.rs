@@ -58,7 +58,8 @@ impl Decider {
         Ok(state)
     }
 
-    /// Decides the commands, and writes the changes of the granted commands.
+    /// Decides the commands, and writes the changes of the granted commands. A dry run is decided on the same locked
+    /// rows, and writes nothing.
     ///
     /// A command that is refused on the snapshot is left out, because the snapshot may be out of date. After a failed
     /// guard the writer must roll back first, because statements have been written.
@@ -68,14 +69,14 @@ impl Decider {
         commands: &[&Command],
         footprint: &Footprint<'_>,
         held: Arc<BTreeSet<String>>,
-        source: StateSource,
+        (source, is_dry_run): (StateSource, bool),
     ) -> std::result::Result<Executed<Decider>, WriteError> {
         let mut state = self.load_state(conn, footprint, source)?;
         state.held = held;
         let stamp = self.store.stamp();
         let decide = |command: &&Command| self.decide(&mut state, &stamp, command, source);
         let decisions = commands.iter().map(decide).collect();
-        let mut change = save(conn, &state)?;
+        let mut change = if is_dry_run { None } else { save(conn, &state)? };
         if source == StateSource::Database && change.is_none() {
             let newest = self.store.newest();
             self.note_differing(&newest, state.differing_from(&newest, footprint));

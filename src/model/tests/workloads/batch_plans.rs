@@ -16,7 +16,7 @@ async fn a_new_workload_is_planned_before_its_transaction_and_a_known_one_is_not
     };
     let settings = SearchSettings::uncut(7);
     let place = async |put: Put| {
-        put_with(&f.model, put, &settings, search)
+        put_with(&f.model, put, (&settings, &caller()), search)
             .await
             .map(|_| plannable.take())
     };

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::interleaving::place_while;
 use super::*;
 use crate::model::allocations::Release;
-use crate::model::workloads::{Planned, Set};
+use crate::model::workloads::Planned;
 
 /// Two full hosts: replica 0 on host 2 and replica 1 on host 1, both of role `a`.
 async fn full() -> Fixture {
@@ -65,23 +65,23 @@ async fn a_set_that_is_refused_on_the_state_of_its_plan_is_answered_with_the_rea
     f.host(3, 4).await.unwrap();
     let model = &f.model;
     // Like a plan with more free capacity than the writer sees: the plan is made on the first snapshot each time.
-    let plans: RefCell<Vec<(Set, Report)>> = RefCell::default();
+    let plans: RefCell<Vec<Planned>> = RefCell::default();
     let search = async |job: PlanJob| -> Result<Planned> {
         let known = plans.borrow().last().cloned();
-        let (set, report) = match known {
+        let planned = match known {
             Some(known) => known,
             None => {
-                let Planned { set, report } = job.run(&Interrupt::default())?;
+                let planned = job.run(&Interrupt::default())?;
                 let claim = super::super::claim(1, 3, "VCPU", 3, Expected::New);
                 model.submit(claim).await.unwrap();
-                (set, report)
+                planned
             }
         };
-        plans.borrow_mut().push((set.clone(), report.clone()));
-        Ok(Planned { set, report })
+        plans.borrow_mut().push(planned.clone());
+        Ok(planned)
     };
     let three = put(WORKLOAD, Some(2), of_role("a", 3));
-    let refused = put_with(model, three, &SearchSettings::uncut(7), search).await;
+    let refused = put_with(model, three, (&SearchSettings::uncut(7), &caller()), search).await;
     let Err(Error::ClaimRefused(refusal)) = refused else {
         panic!("{refused:?}");
     };

@@ -41,7 +41,7 @@ async fn plan_of(f: &Fixture, count: u32, rules: Vec<SpecRule>) -> PlanJob {
     let mut asked = put(WORKLOAD, None, spec(count, Some(rules)));
     asked.is_dry_run = true;
     let settings = SearchSettings::uncut(7);
-    let _ = put_with(&f.model, asked, &settings, search).await;
+    let _ = put_with(&f.model, asked, (&settings, &caller()), search).await;
     job.take().expect("it was planned")
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::lost_plans::keep_invalid;
 use super::*;
-use crate::model::claims::LOSSES_MAX;
+use crate::model::planner::LOSSES_MAX;
 use crate::model::workloads::Planned;
 
 /// Places a workload. After each plan, `change` acts as a concurrent client, with the number of the plan. Returns the
@@ -18,7 +18,7 @@ pub async fn place_while(model: &Model, put: Put, change: impl AsyncFn(u32, &Rep
         change(plans.get(), &planned.report).await;
         Ok(planned)
     };
-    let placed = put_with(model, put, &SearchSettings::uncut(7), search).await;
+    let placed = put_with(model, put, (&SearchSettings::uncut(7), &caller()), search).await;
     (placed, plans.get())
 }
 
@@ -100,6 +100,27 @@ async fn a_request_that_loses_each_plan_is_planned_in_the_batch() {
     })
     .await;
     assert_eq!((hosts(&report.unwrap()).len(), plans), (1, LOSSES_MAX + 1));
+    f.check_snapshot().await;
+}
+
+/// Before, the dry run was busy at its deadline.
+#[actix_web::test]
+async fn a_dry_run_that_loses_each_plan_is_planned_in_the_batch_and_writes_nothing() {
+    let mut f = fixture();
+    for host in 1..=20 {
+        f.host(host, 1).await.unwrap();
+    }
+    let mut dry = put(WORKLOAD, None, spec(1, None));
+    dry.is_dry_run = true;
+    let model = &f.model;
+    let (report, plans) = place_while(model, dry, async |plan, report| {
+        let host = *hosts(report).first().unwrap();
+        let claim = super::super::claim(100 + plan, host, "VCPU", 1, Expected::New);
+        model.submit(claim).await.unwrap();
+    })
+    .await;
+    assert_eq!((hosts(&report.unwrap()).len(), plans), (1, LOSSES_MAX + 1));
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM placet_workloads"), 0);
     f.check_snapshot().await;
 }
 

@@ -4,9 +4,10 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::*;
-use crate::model::workloads::{Planned, PutInBatch};
+use crate::model::planner::in_batch;
+use crate::model::workloads::Planned;
 
-/// The plan of a request with a search and several flows.
+/// The plan of a request with a search and several flows, before the write.
 async fn plan_job(f: &Fixture) -> PlanJob {
     let job = std::cell::RefCell::new(None);
     let search = async |its_job: PlanJob| -> Result<Planned> {
@@ -20,8 +21,10 @@ async fn plan_job(f: &Fixture) -> PlanJob {
     );
     (some.is_atomic, some.is_dry_run) = (false, true);
     let settings = SearchSettings::uncut(7);
-    put_with(&f.model, some, &settings, search).await.unwrap();
-    job.take().expect("it was planned")
+    put_with(&f.model, some, (&settings, &caller()), search).await.unwrap();
+    let mut job = job.take().expect("it was planned");
+    Arc::make_mut(&mut job.put).is_dry_run = false;
+    job
 }
 
 #[actix_web::test]
@@ -63,11 +66,7 @@ async fn a_request_planned_in_the_batch_is_refused_if_a_peer_takes_the_name_firs
     ));
     let (model, deadline) = (f.model.clone(), f.model.writer_deadline());
     let writing = actix_web::rt::spawn(async move {
-        let in_batch = |interrupt| PutInBatch {
-            job,
-            interrupt,
-            deadline,
-        };
+        let in_batch = |interrupt| in_batch(&job, interrupt, deadline);
         model.submit_in_batch(in_batch, deadline, &Arc::default()).await
     });
     actix_web::rt::time::sleep(Duration::from_millis(100)).await;
@@ -81,11 +80,7 @@ async fn a_plan_in_the_batch_whose_request_has_gone_is_busy() {
     let f = cluster(&SITES).await;
     let (job, deadline, gone) = (plan_job(&f).await, f.model.writer_deadline(), Interrupt::default());
     gone.set();
-    let in_batch = |_| PutInBatch {
-        job,
-        interrupt: gone,
-        deadline,
-    };
+    let in_batch = |_| in_batch(&job, gone, deadline);
     let refused = f.model.submit_in_batch(in_batch, deadline, &Arc::default()).await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
 }
@@ -128,7 +123,7 @@ async fn a_request_whose_time_is_up_is_busy_and_its_plan_ends() {
         tokio::task::spawn_blocking(plan).await.expect("no panic")
     };
     let asked = put(WORKLOAD, None, spec(3, None));
-    let refused = put_with(&model, asked, &SearchSettings::uncut(7), search).await;
+    let refused = put_with(&model, asked, (&SearchSettings::uncut(7), &caller()), search).await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
     let planned = ended.recv_timeout(Duration::from_secs(600)).expect("the plan ended");
     // The last plan may have ended just before.

@@ -48,7 +48,7 @@ fn on_few_hosts(roles: Vec<Role>) -> Spec {
 /// As [`place`], where a refusal need not be proven.
 async fn place_unproven(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    put_with(model, put, &SearchSettings::uncut(7), search).await
+    put_with(model, put, (&SearchSettings::uncut(7), &caller()), search).await
 }
 
 /// The emptiest node was given to the small role, which came first, and the large role had no room.

@@ -85,6 +85,6 @@ async fn hostile_09_a_plan_has_no_bodies_of_neighbours_and_the_rules_alone_of_th
         job.run(&Interrupt::default())
     };
     let asked = apart_from(&[902], 901, Some(1), 1);
-    let placed = put_with(&f.model, asked, &SearchSettings::uncut(7), search).await;
+    let placed = put_with(&f.model, asked, (&SearchSettings::uncut(7), &caller()), search).await;
     assert!(planned.get() && placed.is_ok(), "{placed:?}");
 }

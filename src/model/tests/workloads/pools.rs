@@ -73,7 +73,7 @@ pub(super) fn with_disks(count: u32) -> Put {
 /// As [`place`], where a refusal need not be proven.
 pub(super) async fn place_in_pools(model: &Model, put: Put) -> Result<Report> {
     let search = async |job: PlanJob| job.run(&Interrupt::default());
-    put_with(model, put, &SearchSettings::uncut(7), search).await
+    put_with(model, put, (&SearchSettings::uncut(7), &caller()), search).await
 }
 
 #[actix_web::test]

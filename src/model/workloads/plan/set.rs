@@ -14,7 +14,7 @@ use crate::search::PlannedUsage;
 pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &PlannedUsage) -> Planned {
     let (job, put) = (planning.job, &planning.job.put);
     let known = job.found.stored.as_ref().map(|stored| stored.row.generation);
-    let named = job.found.stored.as_ref().map_or(0, |stored| stored.row.named);
+    let named = job.found.stored.as_ref().map(|stored| stored.row.named);
     let mut row = WorkloadRow {
         uuid: put.uuid.clone(),
         name: put.name.clone(),
@@ -23,7 +23,7 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &
         generation: known.map_or(1, |generation| generation + 1),
         revision: planning.revision,
         body: put.body.as_str().into(),
-        named,
+        named: named.unwrap_or(job.incarnation.range().0),
     };
     let neighbours: BTreeSet<String> = put.spec.neighbours().into_iter().collect();
     let neighbour = |uuid: &String| {
@@ -74,10 +74,11 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &
     let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
     let planned_hosts = planned_hosts(planning, &draft);
     Planned {
+        is_unchanged: known == Some(row.generation) || put.is_retry && draft.choices.is_empty(),
         set: Set {
             uuid: put.uuid.clone(),
             known,
-            named,
+            named: named.unwrap_or_default(),
             neighbours,
             referrers,
             row: Some(Box::new(row)),
