@@ -41,7 +41,7 @@ fn occupy(pool: &Pool, caller: &CallerKey) -> Occupied {
     Occupied { _keep: keep, jobs }
 }
 
-/// Found by a verifier: searches of hosts and first bytes had no deadline.
+/// Searches of hosts and first bytes had no deadline.
 #[actix_web::test]
 async fn hostile_02_searches_that_get_no_processor_are_refused_at_the_deadline() {
     let server = TestServer::with_timeout(Duration::from_millis(500));
@@ -113,7 +113,7 @@ fn context(server: &TestServer, client: watch::Receiver<bool>) -> RequestContext
     }
 }
 
-/// Found by a verifier: the body of a client that had left was read all the same.
+/// The body of a client that had left was read all the same.
 #[actix_web::test]
 async fn hostile_11_a_body_whose_client_leaves_before_a_thread_is_free_is_not_read() {
     let server = TestServer::new();

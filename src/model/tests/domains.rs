@@ -157,7 +157,7 @@ async fn a_domain_has_the_hosts_inside_and_no_host_whose_path_only_begins_alike(
     assert!(found.eq(expected));
 }
 
-/// Found by a verifier: a page of 4 MB made the reports of 1,000 domains, with all classes in each.
+/// A page of 4 MB made the reports of 1,000 domains, with all classes in each.
 #[actix_web::test]
 async fn hostile_08_a_page_ends_by_the_length_of_its_reports_before_further_reports_are_made() {
     const DOMAINS: u32 = 60;
@@ -191,7 +191,7 @@ async fn hostile_08_a_page_ends_by_the_length_of_its_reports_before_further_repo
     assert_eq!(steps[0], steps[1]);
 }
 
-/// Found by a verifier: `GET /v1/domains` of a large cloud took 17 s of a debug build.
+/// `GET /v1/domains` of a large cloud took 17 s of a debug build.
 #[actix_web::test]
 async fn hostile_08_a_search_of_all_hosts_is_busy_at_the_deadline_and_ends() {
     let (kept, database) = TestDatabase::synced();

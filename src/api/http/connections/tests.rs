@@ -118,7 +118,7 @@ fn the_address_with_the_most_connections_closes_its_own_although_it_has_few() {
     drop(more);
 }
 
-/// Found by a verifier: with tokens one address held all connections, and a new client waited for 9 s.
+/// With tokens one address held all connections, and a new client waited for 9 s.
 #[test]
 fn hostile_07_an_address_has_half_of_all_connections_and_its_own_idlest_goes_first() {
     let all = Connections::new(LIMIT, Arc::default());
