@@ -14,7 +14,6 @@ use std::time::Duration;
 use super::report::Report;
 use super::report::judge::ReportJob;
 use super::spec::Role;
-use super::time::until;
 use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, found};
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
