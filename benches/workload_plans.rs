@@ -14,7 +14,9 @@ mod search_inputs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use placet::benchmarked::workloads::{ClaimQuery, Level, Mode, Owner, PlanJob, Put, Role, Spec, SpecRule, SpreadRule};
+use placet::benchmarked::workloads::{
+    ClaimQuery, Incarnation, Level, Mode, Owner, PlanJob, Put, Role, Spec, SpecRule, SpreadRule,
+};
 use placet::benchmarked::{
     Catalog, ClassId, Description, GroupPolicy, HostConditions, Interrupt, NormalLimit, ProviderId, ProviderRow, Rank,
     Request, Scoring, SearchSettings, Snapshot, best,
@@ -115,9 +117,12 @@ fn measure(
         found: Arc::default(),
         held: Arc::default(),
         settings: SearchSettings { seed, ..settings() },
+        incarnation: Incarnation::random(),
+        read_spec: |_| unreachable!("a plan reads no stored spec"),
     };
     let plan = median(rounds, |seed| {
-        let planned = job(seed).run(&Interrupt::default()).expect("the cloud has room");
+        let planned = job(seed).plan_around_held(&Interrupt::default());
+        let planned = planned.expect("the cloud has room");
         assert!(planned.report.is_exact && planned.set.placed.len() == count as usize);
         planned.set.placed.len()
     });

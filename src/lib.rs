@@ -51,8 +51,8 @@ pub mod benchmarked {
         pub use crate::model::allocations::{Owner, ProviderShare};
         pub use crate::model::claims::ClaimQuery;
         pub use crate::model::workloads::{
-            Level, Mode, PlanJob, Put, Replica, ReplicaRow, Role, Spec, SpecRule, SpreadRule, StoredWorkload,
-            WorkloadRow, judge,
+            Incarnation, Level, Mode, PlanJob, Put, Replica, ReplicaRow, Role, Spec, SpecRule, SpreadRule,
+            StoredWorkload, WorkloadRow, judge,
         };
     }
     pub use crate::wire::allocation_candidates::CandidatesAnswer;

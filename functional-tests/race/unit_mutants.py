@@ -38,7 +38,9 @@ MUTANTS = {
                     " planned_domains::a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_plan",
     "keep-snapshot": "lost_plans::places_that_a_foreign_writer_took_are_searched_for_again_until_none_is_shown",
     "never-in-batch": "lost_plans::a_call_that_loses_each_plan_is_planned_in_the_batch"
-                      " interleaving::a_request_that_loses_each_plan_is_planned_in_the_batch",
+                      " lost_plans::a_dry_run_that_loses_each_plan_is_planned_in_the_batch_and_writes_nothing"
+                      " interleaving::a_request_that_loses_each_plan_is_planned_in_the_batch"
+                      " interleaving::a_dry_run_that_loses_each_plan_is_planned_in_the_batch_and_writes_nothing",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
 TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
          "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
