@@ -13,6 +13,7 @@ mod domains;
 mod following;
 mod foreign;
 mod foreign_notices;
+mod full_hosts;
 mod generation_limits;
 mod held_rows;
 mod in_batch;

@@ -4,6 +4,7 @@ mod cells;
 mod figures;
 mod hostile;
 mod interrupts;
+mod majorities;
 mod many_roles;
 mod naive;
 mod over_time;
