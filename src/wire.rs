@@ -4,11 +4,11 @@
 //! Each noun has a file. They share:
 //!
 //! - `native`: requests of the native API as structs, and the description of its nouns;
-//! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form;
+//! - `json`, `query`: parsers of bodies and query strings; `value`: the parsed form; `path`: the path to a member;
 //! - `schema`, `steps`, `validation`: the schemas in `schemas/*.json`, and the validation of requests against them;
 //! - `filters`, `native_keys`, `integer`, `uuid`: the syntax of parameter values;
 //! - `text_form`: the form of names and of property texts;
-//! - `python`: Python's formatting of values, for error sentences;
+//! - `python`: Python's formatting of values, for error sentences; `cut`: the greatest length of texts in sentences;
 //! - `output`: helpers for answers; `reasons`: why something is refused; `quoted`, `provider_texts`: caches of JSON
 //!   texts;
 //! - `documents`: the list of schemas, for the description of the API.
@@ -36,12 +36,14 @@ pub mod v1;
 pub mod violations;
 pub mod workloads;
 
+pub mod cut;
 mod filters;
 pub mod integer;
 mod json;
 mod native;
 mod native_keys;
 mod output;
+mod path;
 mod provider_texts;
 pub mod python;
 mod query;
@@ -59,8 +61,9 @@ mod value;
 pub use native::read_no_parameters;
 
 /// The nouns of the native API, in reading order for the API's description.
-static NOUNS: [&native::Noun; 7] = [
+static NOUNS: [&native::Noun; 8] = [
     &v1::NOUN,
+    &candidates::NOUN,
     &claims::NOUN,
     &domains::NOUN,
     &providers::NOUN,

@@ -1,23 +1,64 @@
 //! `GET /v1/candidates`: the newest form of the query language of `GET /allocation_candidates`, and a rank.
 
+mod answer;
 mod given_query;
+mod parameters;
+mod request;
+mod values;
 
-use std::collections::HashSet;
+use answer::CandidateList;
+pub use given_query::GivenQuery;
+use parameters::{AnswerParameters, ListParameters};
+use request::read_request;
 
-use super::allocation_candidates::read_request;
-use super::filters::Zero;
+use super::native::{Noun, NounOperation, UnreadParameters};
 use super::native_keys::check_ampersands;
 use super::query::Query;
-use super::steps::Steps;
 use super::text_form::check_query;
 use crate::error::Result;
 use crate::search::{Purpose, Rank, Request};
-use crate::version::Version;
-pub use given_query::GivenQuery;
 
-const SCHEMAS: &str = include_str!("schemas/candidates.json");
-static LIST: Steps = Steps::of_query(SCHEMAS, "list");
-static QUERY: Steps = Steps::of_query(SCHEMAS, "query");
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "candidates",
+    about: "Candidates in the native API: the query language of `GET /allocation_candidates` at its newest microversion, \
+        and the order in which they are wanted.",
+    field: None,
+    operations: &[NounOperation::new::<ListParameters>(
+        "GET /v1/candidates",
+        "List the best allocation candidates",
+        "Parameters with the same suffix are a group. One provider serves all of a group, except the group \
+            without a suffix, which several providers of a tree may serve. With `rank` the best of all \
+            candidates come first; `limit` says how many. A share is `used / capacity`, with `used` as it would \
+            be after the claim. `fullest` prefers the greatest share over the candidate's providers and classes, \
+            `emptiest` the least such share, and `tightest` the least sum of `(capacity - used) / capacity`. \
+            Each candidate then has its `score`, and the `loads` that it comes from. Which of equal candidates \
+            comes first differs from request to request. `exact` is false if a tree has more candidates than \
+            `[placet] max_combinations`, so that only the first of them were compared, or if a tree was given \
+            up. With `random` and without `rank` the answer is that of `GET /allocation_candidates`: candidates \
+            in no defined order, without scores. `summaries=false` leaves `provider_summaries` out. `where` is a \
+            condition on the properties of the host, which is the root of the tree that serves; with the suffix \
+            of a group it is one on the provider that serves this group. A provider that lacks a property that \
+            the expression names, or has it with another type, does not match. `in_domain` and `not_in_domain` \
+            are domains of the host as `dimension:path`, with all that lie in them; several `in_domain` of one \
+            dimension are alternatives. Providers that are `draining`, `off` or `lost`, or below one that is, \
+            are left out. `purpose` is that of a claim, by default `normal`: candidates stay within the normal \
+            limits of classes (`/v1/limits`), and `capacity` in `loads` is the normal limit. If nothing fits \
+            within them and the purpose may go over them, the candidates are those within the capacity.",
+    )
+    .answer::<CandidateList>()
+    .refusals(&[
+        "BadRequest",
+        "InvalidExpression",
+        "BadQueryValue",
+        "DuplicateQueryKey",
+        "MissingQueryValue",
+        "UnknownClassInQuery",
+        "UnknownTraitsInQuery",
+        "UnknownTraitsInCandidates",
+        "Busy",
+    ])],
+};
 
 /// A request for candidates, and the parts of the answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,111 +76,25 @@ pub struct CandidatesQuery {
 /// Reads the query string of `GET /v1/candidates`.
 ///
 /// # Errors
-/// As of [`read_request`], and `InvalidQuery` for unknown parameters and values.
+/// As of [`read_request`].
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
     check_ampersands(query)?;
-    let query = Query::read_native(&LIST, query)?;
-    query.check_single(&["rank", "purpose", "summaries", "limit"])?;
-    let request = native_request(&query, Zero::Refused)?;
+    let query = Query::parse(query)?;
+    let mut parameters = UnreadParameters::of(&query)?;
+    let answer: AnswerParameters = parameters.take()?;
+    let request = read_request::<1>(parameters)?;
     check_query(&query)?;
     Ok(CandidatesQuery {
-        request,
-        // The schema has checked the names.
-        rank: query.last("rank").and_then(Rank::by_name),
-        purpose: Some(query.last("purpose").and_then(Purpose::by_name).unwrap_or_default()),
-        has_summaries: query.last("summaries") != Some("false"),
+        request: Request {
+            limit: answer.limit.map(|limit| usize::try_from(limit.0).unwrap_or(usize::MAX)),
+            ..request
+        },
+        rank: answer.rank.map(|rank| rank.0),
+        purpose: Some(answer.purpose.0),
+        has_summaries: answer.summaries,
         has_names: true,
     })
 }
 
-/// Reads a query from a text in a body: parameters of `GET /v1/candidates`, without `rank`, `purpose` and `summaries`.
-///
-/// # Errors
-/// As of [`read_list`].
-pub fn read_query(query: &str, zero: Zero) -> Result<Request> {
-    check_ampersands(query)?;
-    native_request(&Query::read_native(&QUERY, query)?, zero)
-}
-
-/// As [`read_query`], from parameters outside of a URL.
-///
-/// # Errors
-/// As of [`read_list`].
-pub fn read_pairs(pairs: Vec<(String, String)>, zero: Zero) -> Result<Request> {
-    native_request(&Query::read_pairs(&QUERY, pairs)?, zero)
-}
-
-/// The keys with a single value, without the suffix of a group.
-const SINGLE_KEYS: [&str; 3] = ["resources", "in_tree", "group_policy"];
-
-/// Only providers with the state `up` get anything new from the native API. The native API refuses a repeated key of
-/// which only the last value would count: a claim would take less than the text says.
-fn native_request(query: &Query, zero: Zero) -> Result<Request> {
-    let is_single = |name: &str| SINGLE_KEYS.iter().any(|key| name.starts_with(key));
-    let mut seen = HashSet::new();
-    let mut names = query.pairs().map(|(name, _)| name);
-    if let Some(name) = names.find(|name| is_single(name) && !seen.insert(*name)) {
-        return Err(Query::duplicate(name));
-    }
-    let mut request = read_request(Version::MAX, query, zero)?;
-    request.host.only_up = true;
-    Ok(request)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Error;
-
-    #[test]
-    fn a_repeated_key_whose_other_values_would_be_ignored_is_refused() {
-        let tree = "in_tree=00000000-0000-0000-0000-000000000001";
-        for part in ["resources_A=VCPU:1", tree, "group_policy=none"] {
-            let refused = read_query(&format!("resources=VCPU:1&{part}&{part}"), Zero::Refused).unwrap_err();
-            assert!(matches!(refused, Error::DuplicateQueryKey { .. }), "{refused:?}");
-        }
-        assert!(read_query("resources=VCPU:1&required=A&required=B", Zero::Refused).is_ok());
-    }
-
-    #[test]
-    fn a_query_has_the_language_of_allocation_candidates_and_a_rank() {
-        let query = "resources_A=VCPU:1&required_A=in:B,C&resources=DISK_GB:5&group_policy=none&limit=3";
-        let plain = read_list(query).unwrap();
-        assert_eq!((plain.rank, plain.has_summaries), (None, true));
-        let old = super::super::allocation_candidates::read_list(Version::MAX, query);
-        let mut old = old.unwrap();
-        old.host.only_up = true;
-        assert_eq!(plain.request, old);
-        for (name, rank) in Rank::ALL {
-            let ranked = read_list(&format!("{query}&rank={name}&summaries=false")).unwrap();
-            assert_eq!((ranked.rank, ranked.has_summaries), (Some(rank), false));
-            assert_eq!(ranked.request, plain.request);
-        }
-    }
-
-    #[test]
-    fn a_parameter_of_one_value_occurs_once() {
-        for single in ["rank=fullest", "purpose=place", "summaries=false", "limit=1"] {
-            assert!(read_list(&format!("resources=VCPU:1&{single}")).is_ok());
-            let refused = read_list(&format!("resources=VCPU:1&{single}&{single}"));
-            assert!(matches!(refused, Err(Error::DuplicateQueryKey { .. })), "{single}");
-        }
-        assert!(read_list("resources=VCPU:1&required=A&required=B").is_ok());
-    }
-
-    #[test]
-    fn an_unknown_parameter_or_value_is_refused_by_name() {
-        for wrong in [
-            "rank=best",
-            "purpose=fun",
-            "summaries=no",
-            "order=x",
-            "limit=0",
-            "rank=",
-        ] {
-            let refused = read_list(&format!("resources=VCPU:1&{wrong}")).unwrap_err().to_string();
-            let name = wrong.split('=').next().unwrap();
-            assert!(refused.contains(name), "{refused}");
-        }
-    }
-}
+mod tests;

@@ -14,7 +14,6 @@ use repeatable::repeatable;
 use super::bad_request;
 use super::candidates::GivenQuery;
 use super::defaults::{Defaults, consumer_type};
-use super::filters::Zero;
 use super::json;
 use super::native::{Bounded, Ignored, Name, Noun, NounOperation, read_item, read_query, read_value};
 use crate::error::Result;
@@ -80,7 +79,7 @@ pub static NOUN: Noun = Noun {
 /// The first wrong member, by path.
 pub fn read(query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<PlaceRequest> {
     let PlaceParameters { dry_run } = read_query(query)?;
-    let value = json::read(raw_body, |_| Ok(()))?;
+    let value = json::read_native(raw_body)?;
     let body: PlaceBody<Ignored> = read_value(&value)?;
     let repeatable = body.id.map(|id| repeatable(id.0, &value, raw_body, defaults));
     let mut reader = ConsumerReader {
@@ -171,7 +170,7 @@ impl ConsumerReader<'_> {
             return Ok(Wanted::Query(*known));
         }
         let member = format!("{path}.query");
-        let request = key.0.read(&member, Zero::Refused)?;
+        let request = key.0.read::<1>(&member)?;
         key.0.check_texts(&member)?;
         self.queries.push(ClaimQuery { request, rank });
         self.known_queries.insert(key, self.queries.len() - 1);

@@ -42,7 +42,6 @@ pub fn documents() -> Vec<(&'static str, Value)> {
         file!("reshaper"),
         file!("openapi"),
         native(v1),
-        file!("candidates"),
     ];
     let nouns = nouns.iter().map(|noun| native(noun));
     first.into_iter().chain(nouns).chain([file!("errors")]).collect()

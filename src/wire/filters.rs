@@ -11,16 +11,8 @@ use crate::error::{Error, Result};
 use crate::search::{MemberOf, Traits};
 use crate::version::{ANY_TRAITS, FORBIDDEN_AGGREGATES, FORBIDDEN_TRAITS, REPEATED_MEMBER_OF, Version};
 
-/// Whether a class may be named with the amount 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zero {
-    Refused,
-    /// The class is left out.
-    Nothing,
-}
-
 /// Parses `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
-pub fn resources(text: &str, zero: Zero) -> Result<Vec<(String, i64)>> {
+pub fn resources(text: &str) -> Result<Vec<(String, i64)>> {
     let badly_formed = |got: &str| {
         bad_request(format!(
             "Badly formed resources parameter. Expected resources query string parameter in form: \
@@ -40,10 +32,9 @@ pub fn resources(text: &str, zero: Zero) -> Result<Vec<(String, i64)>> {
                 "Requested resource {class} expected positive integer amount. Got: {amount}."
             ));
         };
-        let least = i64::from(zero == Zero::Refused);
-        if number < least {
+        if number < 1 {
             return bad_request(format!(
-                "Requested resource {class} requires amount >= {least}. Got: {number}."
+                "Requested resource {class} requires amount >= 1. Got: {number}."
             ));
         }
         match resources.iter_mut().find(|(name, _)| name == class) {
@@ -51,7 +42,6 @@ pub fn resources(text: &str, zero: Zero) -> Result<Vec<(String, i64)>> {
             None => resources.push((class.to_owned(), number)),
         }
     }
-    resources.retain(|(_, amount)| *amount > 0);
     Ok(resources)
 }
 
@@ -154,7 +144,7 @@ pub fn member_of(version: Version, query: &Query, suffix: &str) -> Result<Member
 
 /// Parses a uuid, or several uuids after `in:`. A leading `!` forbids the uuids. Returns whether the uuids are
 /// forbidden, and the uuids.
-fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
+pub fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
     let (forbidden, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let choices = rest.strip_prefix("in:");
     if choices.is_none() && text.contains(',') {
@@ -170,6 +160,13 @@ fn aggregates(text: &str) -> Result<(bool, BTreeSet<String>)> {
         )));
     }
     Ok((forbidden, uuids))
+}
+
+/// The refusal of a query with more than `most` groups.
+pub fn too_many_groups<T>(most: usize) -> Result<T> {
+    bad_request(format!(
+        "A query has at most {most} groups: parameters with the same suffix."
+    ))
 }
 
 /// Parses the uuid of a provider in the requested tree.

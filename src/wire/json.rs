@@ -4,9 +4,13 @@
 //! As in Python, `NaN` and infinities are accepted, and integers of more than 4300 digits are refused. Unlike in
 //! Python, very deep nesting and millions of values are refused, which only an attack contains. Lone surrogates, which
 //! no database can store, are refused too, but only if the rest of the body is right.
+//!
+//! As in Python, the last of two members of the same name counts. The native API refuses the second.
 
+use super::bad_request;
 use super::integer::{MAX_DIGITS, too_long};
-use super::value::{Json, lone_surrogate};
+use super::path::MemberPath;
+use super::value::{Json, Object, lone_surrogate};
 use crate::error::{Error, Result};
 
 /// The limit on nesting. Valid bodies of the API have at most seven levels.
@@ -16,16 +20,34 @@ const MAX_DEPTH: usize = 300;
 /// less than half as many useful values.
 const MAX_VALUES: usize = 4_000_000;
 
+/// The members of the same name in an object.
+#[derive(Clone, Copy, PartialEq)]
+enum RepeatedMembers {
+    /// The last value counts.
+    Replace,
+    AreRefused,
+}
+
 /// Parses a JSON document and validates the value with `validate`. Lone surrogates are refused last.
 pub fn read(body: &[u8], validate: impl FnOnce(&Json) -> Result<()>) -> Result<Json> {
+    read_with(RepeatedMembers::Replace, body, validate)
+}
+
+/// Parses a body of the native API.
+///
+/// # Errors
+/// [`Error::MalformedJson`], or the path of a member that occurs twice in an object.
+pub fn read_native(body: &[u8]) -> Result<Json> {
+    read_with(RepeatedMembers::AreRefused, body, |_| Ok(()))
+}
+
+fn read_with(repeated: RepeatedMembers, body: &[u8], validate: impl FnOnce(&Json) -> Result<()>) -> Result<Json> {
     let text = std::str::from_utf8(body).map_err(|error| Error::MalformedJson(decoding_problem(body, error)))?;
-    let (value, lone_surrogate) = parse(text).map_err(|problem| Error::MalformedJson(problem.sentence(text)))?;
+    let (value, lone_surrogate) = parse(text, repeated).or_else(|problem| problem.refusal(text))?;
     validate(&value)?;
     match lone_surrogate {
         // The surrogate may be in a member which a later member of the same name has replaced.
-        Some(problem) if value.path_to_text(has_lone_surrogate).is_some() => {
-            Err(Error::MalformedJson(problem.sentence(text)))
-        }
+        Some(problem) if value.path_to_text(has_lone_surrogate).is_some() => problem.refusal(text),
         _ => Ok(value),
     }
 }
@@ -57,45 +79,58 @@ pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
 }
 
 /// An error of the parser.
-struct JsonError {
-    what: String,
-    /// The offset in bytes; `None` if Python's message has no position.
-    at: Option<usize>,
+enum JsonError {
+    /// Python's message, without the position.
+    Unplaced(String),
+    /// Python's message, and the offset in bytes.
+    At(String, usize),
+    /// The path of a member that occurs twice in an object.
+    Repeated(MemberPath),
 }
 
 /// An error at an offset in bytes.
 fn fail<T>(what: &str, at: usize) -> Parsed<T> {
-    Err(JsonError {
-        what: what.to_owned(),
-        at: Some(at),
-    })
+    Err(JsonError::At(what.to_owned(), at))
 }
 
 impl JsonError {
-    /// Python's message, whose positions count characters, not bytes.
-    fn sentence(self, text: &str) -> String {
-        let Some(at) = self.at else { return self.what };
-        let before = &text[..at];
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-        format!(
-            "{}: line {line} column {column} (char {})",
-            self.what,
-            before.chars().count()
-        )
+    fn refusal<T>(self, text: &str) -> Result<T> {
+        match self {
+            JsonError::Unplaced(what) => Err(Error::MalformedJson(what)),
+            JsonError::At(what, at) => Err(Error::MalformedJson(with_position(&what, text, at))),
+            JsonError::Repeated(path) => bad_request(path.occurs_again()),
+        }
     }
+
+    /// The error with the path that `below` returns.
+    fn in_path(self, below: impl FnOnce(MemberPath) -> MemberPath) -> JsonError {
+        match self {
+            JsonError::Repeated(path) => JsonError::Repeated(below(path)),
+            other => other,
+        }
+    }
+}
+
+/// Python's message, whose positions count characters, not bytes.
+fn with_position(what: &str, text: &str, at: usize) -> String {
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
+    let count = before.chars().count();
+    format!("{what}: line {line} column {column} (char {count})")
 }
 
 type Parsed<T> = std::result::Result<T, JsonError>;
 
 /// Parses the document. Also returns the error for the first lone surrogate.
-fn parse(text: &str) -> Parsed<(Json, Option<JsonError>)> {
+fn parse(text: &str, repeated: RepeatedMembers) -> Parsed<(Json, Option<JsonError>)> {
     if text.starts_with('\u{feff}') {
         return fail("Unexpected UTF-8 BOM (decode using utf-8-sig)", 0);
     }
     let mut parser = JsonParser {
         text,
         bytes: text.as_bytes(),
+        repeated,
         at: 0,
         depth: 0,
         values: 0,
@@ -113,6 +148,7 @@ fn parse(text: &str) -> Parsed<(Json, Option<JsonError>)> {
 struct JsonParser<'a> {
     text: &'a str,
     bytes: &'a [u8],
+    repeated: RepeatedMembers,
     at: usize,
     depth: usize,
     values: usize,
@@ -191,10 +227,21 @@ impl JsonParser<'_> {
                 return fail("Expecting ':' delimiter", self.at);
             }
             self.skip_space();
-            let value = self.value()?;
+            let value = self
+                .value()
+                .map_err(|error| error.in_path(|path| path.in_member(&key)))?;
             members.push((key.into(), value));
             if self.take_end(b'}')? {
-                return Ok(Json::Object(members.into()));
+                return self.object_of(members).map(Json::Object);
+            }
+        }
+    }
+
+    fn object_of(&self, members: Vec<(Box<str>, Json)>) -> Parsed<Object> {
+        match self.repeated {
+            RepeatedMembers::Replace => Ok(members.into()),
+            RepeatedMembers::AreRefused => {
+                Object::of_distinct(members).map_err(|name| JsonError::Repeated(MemberPath::of(&name)))
             }
         }
     }
@@ -206,7 +253,8 @@ impl JsonParser<'_> {
             return Ok(Json::Array(items.into()));
         }
         loop {
-            items.push(self.value()?);
+            let at = items.len();
+            items.push(self.value().map_err(|error| error.in_path(|path| path.in_item(at)))?);
             if self.take_end(b']')? {
                 return Ok(Json::Array(items.into()));
             }
@@ -286,10 +334,8 @@ impl JsonParser<'_> {
         if let Some(c) = char::from_u32(code) {
             return Ok(c);
         }
-        self.lone_surrogate.get_or_insert(JsonError {
-            what: "Unpaired surrogate in a \\u escape".to_owned(),
-            at: Some(at),
-        });
+        self.lone_surrogate
+            .get_or_insert_with(|| JsonError::At("Unpaired surrogate in a \\u escape".to_owned(), at));
         Ok(char::from_u32(code + 0x10_0000).expect("surrogates are mapped to private-use characters"))
     }
 
@@ -338,8 +384,7 @@ impl JsonParser<'_> {
             return Ok(Json::Float(text.parse().unwrap_or(f64::NAN)));
         }
         if whole > MAX_DIGITS {
-            let what = too_long(whole);
-            return Err(JsonError { what, at: None });
+            return Err(JsonError::Unplaced(too_long(whole)));
         }
         Ok(text.parse().map_or_else(|_| Json::BigInt(text.into()), Json::Int))
     }

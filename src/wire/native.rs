@@ -6,6 +6,7 @@ mod input;
 mod merge;
 mod noun;
 mod object;
+mod parameters;
 mod problem;
 mod texts;
 mod types;
@@ -16,11 +17,14 @@ use input::Input;
 pub use merge::{Null, Patch, Patched, ShownMember};
 pub use noun::{Noun, NounOperation};
 pub use object::{Ignored, NonEmpty};
-use problem::Problem;
-pub use texts::{ClassName, SpelledUuid, Suffix};
-pub use types::{Bounded, InDomain, Name, Named, NoParameters, Nullable, PageLimit, Text, Uuid, Whole};
+pub use parameters::UnreadParameters;
+use problem::{InputKind, Problem, check_no_nul};
+pub use texts::{ClassName, SpelledUuid, Suffix, is_suffix};
+pub use types::{
+    AnyDomain, Bounded, InDomain, Name, Named, NoParameters, Nullable, PageLimit, Repeatable, Text, Uuid, Whole,
+    read_text,
+};
 
-use super::bad_request;
 use super::json;
 use super::query::Query;
 use super::value::Json;
@@ -31,7 +35,7 @@ use crate::error::Result;
 /// # Errors
 /// [`crate::error::Error::MalformedJson`], or the first wrong member, by path.
 pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
-    read_value(&json::read(body, |_| Ok(()))?)
+    read_value(&json::read_native(body)?)
 }
 
 /// Reads the body of a `PATCH` as the body of a `PUT`. `shown` is the answer to `GET`.
@@ -39,7 +43,7 @@ pub fn read_body<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
 /// # Errors
 /// As of [`read_body`].
 pub fn read_merge_patch<T: DeserializeOwned + Patched>(shown: &[u8], patch: &[u8]) -> Result<Patch<T>> {
-    let (patch, shown) = (json::read(patch, |_| Ok(()))?, json::read(shown, |_| Ok(()))?);
+    let (patch, shown) = (json::read_native(patch)?, json::read_native(shown)?);
     read_value(&merge::merged(T::MERGED, shown, patch)).map(Patch)
 }
 
@@ -49,14 +53,9 @@ pub fn read_merge_patch<T: DeserializeOwned + Patched>(shown: &[u8], patch: &[u8
 /// # Errors
 /// The first wrong member, by path.
 pub fn read_value<T: DeserializeOwned>(body: &Json) -> Result<T> {
-    let read = T::deserialize(Input::of_body(body)).or_else(|problem| bad_request(problem.sentence("members")))?;
-    match body.path_to_text(|text| text.contains('\0')) {
-        Some(path) => bad_request(format!(
-            "{}: a text has no NUL character.",
-            path.trim_start_matches('.')
-        )),
-        None => Ok(read),
-    }
+    let read = T::deserialize(Input::of_body(body)).map_err(|problem| problem.refusal(InputKind::Body))?;
+    check_no_nul(body)?;
+    Ok(read)
 }
 
 /// Reads an item of a list of a parsed body, in which [`read_value`] has found no NUL.
@@ -64,23 +63,16 @@ pub fn read_value<T: DeserializeOwned>(body: &Json) -> Result<T> {
 /// # Errors
 /// The first wrong member, by path.
 pub fn read_item<T: DeserializeOwned>(list: &str, at: usize, item: &Json) -> Result<T> {
-    let of_body = |problem: Problem| bad_request(problem.in_item(at).in_member(list).sentence("members"));
-    T::deserialize(Input::of_body(item)).or_else(of_body)
+    let refusal = |problem: Problem| problem.in_item(at).in_member(list).refusal(InputKind::Body);
+    T::deserialize(Input::of_body(item)).map_err(refusal)
 }
 
-/// Reads a query string in which each parameter occurs once.
+/// Reads a query string. A parameter of a single value occurs once.
 ///
 /// # Errors
 /// [`crate::error::Error::DuplicateQueryKey`], or the first wrong parameter.
 pub fn read_query<T: DeserializeOwned>(raw: &str) -> Result<T> {
-    let query = Query::parse(raw)?;
-    query.check_all_single()?;
-    query.check_no_nul()?;
-    let members = query
-        .pairs()
-        .map(|(name, text)| (name.to_owned(), Json::String(text.into())));
-    let object = Json::Object(members.collect());
-    T::deserialize(Input::of_query(&object)).or_else(|problem| bad_request(problem.sentence("parameters")))
+    UnreadParameters::of(&Query::parse(raw)?)?.into_struct()
 }
 
 /// Reads the query string of an operation without parameters.

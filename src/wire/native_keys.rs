@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::query::Query;
 use super::uuid;
 use crate::error::{Error, Result};
-use crate::search::{Domain, Expression, HOST_DIMENSION, HostConditions, domain_path};
+use crate::search::{Domain, Expression, HOST_DIMENSION, domain_path};
 
 /// With a suffix, a condition on the provider of the group; without a suffix, a condition on the host.
 pub const WHERE: &str = "where";
@@ -14,31 +14,11 @@ pub const IN_DOMAIN: &str = "in_domain";
 /// A domain in which the host is not.
 pub const NOT_IN_DOMAIN: &str = "not_in_domain";
 
-/// The conditions on the host.
+/// The expression of the parameter with this name.
 ///
 /// # Errors
-/// [`Error::InvalidExpression`], [`Error::BadQueryValue`], [`Error::DuplicateQueryKey`].
-pub fn host_conditions(query: &Query) -> Result<HostConditions> {
-    Ok(HostConditions {
-        condition: condition(query, WHERE)?,
-        in_domains: domains(query, IN_DOMAIN)?,
-        not_in_domains: domains(query, NOT_IN_DOMAIN)?,
-        only_up: false,
-    })
-}
-
-/// The expression of a parameter; always true without the parameter.
-///
-/// # Errors
-/// As of [`host_conditions`].
-pub fn condition(query: &Query, name: &str) -> Result<Arc<Expression>> {
-    let texts = query.all(name);
-    if texts.len() > 1 {
-        return Err(Error::DuplicateQueryKey {
-            detail: format!("Query parameter '{name}' may be specified only once; join conditions with '&&'."),
-        });
-    }
-    let text = texts.first().copied().unwrap_or_default();
+/// [`Error::InvalidExpression`].
+pub fn condition(name: &str, text: &str) -> Result<Arc<Expression>> {
     let expression = text.parse().map_err(|error| in_context(error, name))?;
     Ok(Arc::new(expression))
 }
@@ -49,18 +29,6 @@ fn in_context(mut error: Error, place: &str) -> Error {
         *context = format!("{place}: {context}");
     }
     error
-}
-
-fn domains(query: &Query, name: &str) -> Result<Vec<Domain>> {
-    let read = |text: &str| {
-        domain(text).ok_or_else(|| Error::BadQueryValue {
-            detail: format!(
-                "Expected '{name}' parameter value of the form: dimension:path, such as fault:fd:/dc1 or host:UUID. \
-                 Got: {text}"
-            ),
-        })
-    };
-    query.all(name).into_iter().map(read).collect()
 }
 
 /// The domain of a text `dimension:path`; `None` if the text has another form.
@@ -102,21 +70,23 @@ pub fn check_ampersands(raw: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::candidates::{read_pairs, read_query};
-    use crate::wire::filters::Zero;
+    use crate::search::Request;
+    use crate::wire::candidates::{GivenQuery, read_list};
+
+    fn read_query(query: &str) -> Result<Request> {
+        read_list(query).map(|list| list.request)
+    }
 
     fn refusal(query: &str) -> String {
-        read_query(&format!("resources=VCPU:1&{query}"), Zero::Refused)
+        read_query(&format!("resources=VCPU:1&{query}"))
             .unwrap_err()
             .to_string()
     }
 
     #[test]
     fn where_without_a_suffix_is_for_the_host_and_with_one_for_its_group() {
-        let request = read_query(
-            "resources=VCPU:1&where=a+==+1+%26%26+b==true&resources_D=DISK_GB:1&where_D=kind==ssd",
-            Zero::Refused,
-        );
+        let request =
+            read_query("resources=VCPU:1&where=a+==+1+%26%26+b==true&resources_D=DISK_GB:1&where_D=kind==ssd");
         let request = request.unwrap();
         assert_eq!(request.host.condition.to_string(), "a == 1 && b == true");
         let conditions = request
@@ -132,7 +102,7 @@ mod tests {
 
     #[test]
     fn where_alone_adds_no_group() {
-        let request = read_query("resources_A=VCPU:1&where=a==1", Zero::Refused).unwrap();
+        let request = read_query("resources_A=VCPU:1&where=a==1").unwrap();
         assert_eq!(request.groups.len(), 1);
         assert!(refusal("where_B=a==1").contains("same_subtree"));
     }
@@ -142,7 +112,10 @@ mod tests {
         let invalid = "Invalid expression at column";
         assert!(refusal("where=5+<=+a").starts_with(&format!("where: {invalid} 1: ")));
         assert!(refusal("resources_A=VCPU:1&where_A=a+==").starts_with(&format!("where_A: {invalid} 5: ")));
-        assert!(refusal("where=a&where=b").contains("only once"));
+        assert_eq!(
+            refusal("where=a&where=b"),
+            "where occurs more than once; once is allowed."
+        );
     }
 
     #[test]
@@ -153,13 +126,13 @@ mod tests {
             "{refused}"
         );
         assert!(refused.contains("%26%26"));
-        assert!(read_query("resources=VCPU:1&where=a==1&", Zero::Refused).is_ok());
+        assert!(read_query("resources=VCPU:1&where=a==1&").is_ok());
     }
 
     #[test]
     fn domains_have_a_dimension_and_a_path_and_may_be_repeated() {
         let query = "in_domain=fault:fd:/dc1/&in_domain=fault:fd:/dc2&not_in_domain=upgrade:UD1";
-        let request = read_query(&format!("resources=VCPU:1&{query}"), Zero::Refused).unwrap();
+        let request = read_query(&format!("resources=VCPU:1&{query}")).unwrap();
         let domain = |dimension: &str, path: &str| Domain {
             dimension: dimension.into(),
             path: path.into(),
@@ -170,7 +143,7 @@ mod tests {
         );
         assert_eq!(request.host.not_in_domains, [domain("upgrade", "UD1")]);
         let host = "AAAAAAAA-0000-4000-8000-000000000001";
-        let request = read_query(&format!("resources=VCPU:1&not_in_domain=host:{host}"), Zero::Refused).unwrap();
+        let request = read_query(&format!("resources=VCPU:1&not_in_domain=host:{host}")).unwrap();
         assert_eq!(
             request.host.not_in_domains,
             [domain("host", &host.to_ascii_lowercase())]
@@ -189,13 +162,9 @@ mod tests {
 
     #[test]
     fn an_object_has_plain_texts() {
-        let pairs = [
-            ("resources", "VCPU:1"),
-            ("where", "a == 1 && b == \"x y\""),
-            ("in_domain", "fault:/a"),
-        ];
-        let pairs = pairs.map(|(name, text)| (name.to_owned(), text.to_owned()));
-        let request = read_pairs(pairs.to_vec(), Zero::Refused).unwrap();
+        let object = r#"{"resources": "VCPU:1", "where": "a == 1 && b == \"x y\"", "in_domain": "fault:/a"}"#;
+        let query: GivenQuery = serde_json::from_str(object).unwrap();
+        let request = query.read::<1>("query").unwrap();
         assert_eq!(request.host.condition.to_string(), "a == 1 && b == \"x y\"");
     }
 

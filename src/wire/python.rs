@@ -1,5 +1,6 @@
 //! Formats values as Python's `repr`, and as the `pprint` with which `jsonschema` shows schemas and instances.
 
+use super::cut::cut_at;
 use super::value::{Json, lone_surrogate};
 
 /// The line width in `jsonschema`'s call of `pprint`.
@@ -48,16 +49,6 @@ pub fn pretty(value: &Json) -> String {
 /// Cuts off a text if too long for an error message.
 pub fn cut(text: String) -> String {
     cut_at(text, MAX_PART_BYTES)
-}
-
-/// Cuts off a text after this many bytes.
-pub fn cut_at(mut text: String, bytes: usize) -> String {
-    if text.len() > bytes {
-        let end = (0..=bytes).rev().find(|&at| text.is_char_boundary(at));
-        text.truncate(end.unwrap_or_default());
-        text.push('…');
-    }
-    text
 }
 
 /// The `repr` of a value, and whether the `repr` is complete: writing stops soon after `limit` bytes.

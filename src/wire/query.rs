@@ -2,7 +2,6 @@
 
 use percent_encoding::percent_decode;
 
-use super::bad_request;
 use super::json::decoding_problem;
 use super::steps::Steps;
 use super::validation;
@@ -38,68 +37,25 @@ impl Query {
 
     /// Parses and validates a query string. The schema validates only the last of several parameters of the same name.
     pub fn read(steps: &Steps, version: Version, raw: &str) -> Result<Query> {
-        Query::parse(raw)?.validated(steps, version)
-    }
-
-    /// Refuses a repeated parameter.
-    ///
-    /// # Errors
-    /// [`Error::DuplicateQueryKey`].
-    pub fn check_all_single(&self) -> Result<()> {
-        let name = |at: &usize| &self.pairs[*at].0;
-        let repeated = self.by_name.windows(2).find(|two| name(&two[0]) == name(&two[1]));
-        repeated.map_or(Ok(()), |two| Err(Query::duplicate(name(&two[0]))))
-    }
-
-    /// Refuses a parameter with a NUL.
-    ///
-    /// # Errors
-    /// [`Error::BadRequest`].
-    pub fn check_no_nul(&self) -> Result<()> {
-        let mut pairs = self.pairs();
-        match pairs.find(|(name, value)| name.contains('\0') || value.contains('\0')) {
-            Some((name, _)) => bad_request(format!(
-                "Query parameter '{}' has a NUL character.",
-                name.replace('\0', "\\0")
-            )),
-            None => Ok(()),
-        }
-    }
-
-    /// Like `read`, for a request of the native API.
-    pub fn read_native(steps: &Steps, raw: &str) -> Result<Query> {
-        let query = Query::read(steps, Version::MAX, raw)?;
-        query.check_no_nul()?;
-        Ok(query)
-    }
-
-    /// As `read_native`, for parameters outside of a URL.
-    pub fn read_pairs(steps: &Steps, pairs: Vec<(String, String)>) -> Result<Query> {
-        Query::of_pairs(pairs).validated(steps, Version::MAX)
-    }
-
-    /// Refuses each of these parameters if repeated.
-    ///
-    /// # Errors
-    /// [`Error::DuplicateQueryKey`].
-    pub fn check_single(&self, names: &[&str]) -> Result<()> {
-        let repeated = names.iter().find(|name| self.all(name).len() > 1);
-        repeated.map_or(Ok(()), |name| Err(Query::duplicate(name)))
-    }
-
-    /// The refusal of a repeated parameter.
-    pub fn duplicate(name: &str) -> Error {
-        Error::DuplicateQueryKey {
-            detail: format!("Query parameter '{name}' may be specified only once."),
-        }
-    }
-
-    fn validated(self, steps: &Steps, version: Version) -> Result<Query> {
-        let members = self.pairs.iter().cloned();
+        let query = Query::parse(raw)?;
+        let members = query.pairs.iter().cloned();
         let object: Object = members.map(|(name, text)| (name, Json::String(text.into()))).collect();
         match validation::refusal(steps.at(version), &Json::Object(object)) {
-            None => Ok(self),
+            None => Ok(query),
             Some(sentence) => Err(Error::InvalidQuery(sentence)),
+        }
+    }
+
+    /// Refuses a parameter if repeated.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateQueryKey`].
+    pub fn check_single(&self, name: &str) -> Result<()> {
+        match self.all(name).len() {
+            0 | 1 => Ok(()),
+            _ => Err(Error::DuplicateQueryKey {
+                detail: format!("Query parameter '{name}' may be specified only once."),
+            }),
         }
     }
 

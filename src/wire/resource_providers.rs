@@ -4,7 +4,6 @@ use std::iter;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
-use super::filters::Zero;
 use super::output::{Link, Out, WordTemplate, json};
 use super::provider_texts::ProviderTexts;
 use super::query::Query;
@@ -69,9 +68,7 @@ pub fn read_list(version: Version, query: &str) -> Result<ProviderQuery> {
         name: text("name").filter(|name| !name.is_empty()),
         uuid: text("uuid"),
         in_tree: text("in_tree"),
-        resources: query
-            .last("resources")
-            .map_or(Ok(Vec::new()), |text| filters::resources(text, Zero::Refused))?,
+        resources: query.last("resources").map_or(Ok(Vec::new()), filters::resources)?,
     })
 }
 

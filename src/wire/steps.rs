@@ -6,10 +6,9 @@ use super::schema::{Schema, load};
 use super::value::Json;
 use super::{json, uuid, validation};
 use crate::error::{Error, Result};
-use crate::version::{NATIVE_STEP, Version};
+use crate::version::Version;
 
-/// The schemas of a request, each with the first version of the schema. A request of the native API has a single
-/// schema, for all versions.
+/// The schemas of a request, each with the first version of the schema.
 pub struct Steps {
     file: &'static str,
     name: &'static str,
@@ -55,10 +54,7 @@ impl Steps {
     }
 
     fn load(&self) -> Vec<(Version, Schema)> {
-        let version = |since: &str| match since {
-            NATIVE_STEP => Version::MIN,
-            since => since.parse().expect("the name of a step is a version"),
-        };
+        let version = |since: &str| since.parse().expect("the name of a step is a version");
         let steps = load(self.file, self.name, self.is_uuid).into_iter();
         let schemas: Vec<(Version, Schema)> = steps.map(|(since, schema)| (version(&since), schema)).collect();
         // The schemas are part of the binary, and a test compiles each.

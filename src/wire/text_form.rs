@@ -61,7 +61,7 @@ pub fn check(member: &str, text: &str) -> Result<()> {
 /// Checks the texts in the conditions of a query.
 ///
 /// # Errors
-/// [`Error::InvalidExpression`] with the column of the text, [`Error::BadQueryValue`] for a domain.
+/// [`Error::InvalidExpression`] with the column of the text, [`Error::BadRequest`] for a domain.
 pub fn check_query(query: &Query) -> Result<()> {
     for (name, text) in query.pairs() {
         if name.starts_with(WHERE) {
@@ -69,9 +69,7 @@ pub fn check_query(query: &Query) -> Result<()> {
         } else if let (IN_DOMAIN | NOT_IN_DOMAIN, Some(domain)) = (name, domain(text))
             && let Some(mistake) = mistake_of_domain(&domain)
         {
-            return Err(Error::BadQueryValue {
-                detail: format!("{name}: '{}' {mistake}.", text.escape_debug()),
-            });
+            return bad_request(format!("{name}: '{}' {mistake}.", text.escape_debug()));
         }
     }
     Ok(())

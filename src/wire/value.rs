@@ -1,5 +1,5 @@
 //! A JSON value with the semantics of Python's `json`: integers of any length, NaN and infinities, and objects with
-//! ordered keys. Of two equal keys the last value counts.
+//! ordered keys. No object has two equal keys.
 //!
 //! A body may have a million values, so a value has no spare room: a value takes 24 bytes, and a member 40.
 
@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use serde::{Serialize, Serializer};
+
+use super::path::MemberPath;
 
 /// Private-use characters in the place of lone surrogates in parsed texts, because a `char` cannot be a surrogate.
 const SURROGATE_STAND_INS: RangeInclusive<char> = '\u{10d800}'..='\u{10dfff}';
@@ -53,10 +55,20 @@ impl Object {
     }
 }
 
+impl Object {
+    /// The object with these members, or a name that two of the members have.
+    pub fn of_distinct(members: Vec<Member>) -> Result<Object, Box<str>> {
+        match repeated_name(&members) {
+            Some(name) => Err(name.into()),
+            None => Ok(Object(members.into())),
+        }
+    }
+}
+
 impl From<Vec<Member>> for Object {
     /// Of two members of the same name the last value counts, at the place of the first.
     fn from(members: Vec<Member>) -> Object {
-        if !repeats_a_name(&members) {
+        if repeated_name(&members).is_none() {
             return Object(members.into());
         }
         let mut kept: Vec<Member> = Vec::new();
@@ -80,14 +92,17 @@ impl FromIterator<(String, Json)> for Object {
     }
 }
 
-fn repeats_a_name(members: &[Member]) -> bool {
+/// A name that two of the members have.
+fn repeated_name(members: &[Member]) -> Option<&str> {
     if members.len() <= FEW_MEMBERS {
         let mut each = members.iter().enumerate();
-        return each.any(|(at, (name, _))| members[..at].iter().any(|(before, _)| before == name));
+        let repeated = each.find(|(at, (name, _))| members[..*at].iter().any(|(before, _)| before == name));
+        return repeated.map(|(_, (name, _))| &**name);
     }
     let mut names: Vec<&str> = members.iter().map(|(name, _)| &**name).collect();
     names.sort_unstable();
-    names.windows(2).any(|pair| pair[0] == pair[1])
+    let mut pairs = names.windows(2);
+    pairs.find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 /// Accessors for validated values. A wrong type, which cannot occur after validation, gives an empty value.
@@ -173,20 +188,20 @@ impl Json {
         }
     }
 
-    /// The path from the value to the first text or name of a member that `is_sought`: `.member` or `[index]` for each
-    /// step. A value without the text costs no memory.
-    pub fn path_to_text(&self, is_sought: fn(&str) -> bool) -> Option<String> {
+    /// The path from the value to the first text or name of a member that `is_sought`. A value without the text costs
+    /// no memory.
+    pub fn path_to_text(&self, is_sought: fn(&str) -> bool) -> Option<MemberPath> {
         match self {
-            Json::String(text) => is_sought(text).then(String::new),
-            Json::Array(items) => items.iter().enumerate().find_map(|(at, item)| {
-                let rest = item.path_to_text(is_sought)?;
-                Some(format!("[{at}]{rest}"))
-            }),
+            Json::String(text) => is_sought(text).then(MemberPath::default),
+            Json::Array(items) => {
+                let mut items = items.iter().enumerate();
+                items.find_map(|(at, item)| Some(item.path_to_text(is_sought)?.in_item(at)))
+            }
             Json::Object(object) => object.iter().find_map(|(name, item)| {
                 if is_sought(name) {
-                    return Some(format!(".{}", name.replace('\0', "\\0")));
+                    return Some(MemberPath::of(name));
                 }
-                item.path_to_text(is_sought).map(|rest| format!(".{name}{rest}"))
+                Some(item.path_to_text(is_sought)?.in_member(name))
             }),
             _ => None,
         }
@@ -251,14 +266,14 @@ mod tests {
         for (body, path) in [
             (r#""a\u0000""#, Some("")),
             (r#"["a", "b\u0000"]"#, Some("[1]")),
-            (r#"{"a": [{"b": "\u0000"}]}"#, Some(".a[0].b")),
-            (r#"{"a": [["", "\u0000"]]}"#, Some(".a[0][1]")),
-            (r#"{"a": {"b\u0000": 1}}"#, Some(".a.b\\0")),
+            (r#"{"a": [{"b": "\u0000"}]}"#, Some("a[0].b")),
+            (r#"{"a": [["", "\u0000"]]}"#, Some("a[0][1]")),
+            (r#"{"a": {"b\u0000": 1}}"#, Some("a.b\\0")),
             (r#"{"a": ["b", {"c": "\\u0000"}], "d": 0, "e": null}"#, None),
         ] {
             let value = crate::wire::json::read(body.as_bytes(), |_| Ok(())).expect(body);
             let found = value.path_to_text(|text| text.contains('\0'));
-            assert_eq!(found.as_deref(), path, "{body}");
+            assert_eq!(found.map(|path| path.to_string()).as_deref(), path, "{body}");
         }
     }
 }

@@ -13,7 +13,7 @@ use super::request_head::RequestHead;
 use crate::auth::{Denied, UnauthenticatedBody};
 use crate::error::Error;
 use crate::version::{self, Version};
-use crate::wire::python::cut_at;
+use crate::wire::cut::cut_at;
 use crate::wire::{claims, reasons};
 
 /// A longer detail is cut off: a request of megabytes is not sent back. The longest sentences of the schemas fit.

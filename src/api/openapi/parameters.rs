@@ -98,14 +98,18 @@ fn forms(query: &Value) -> Vec<(String, ParameterForm)> {
     let members = |keyword: &str| query[keyword].as_object().into_iter().flatten();
     let mut forms = Vec::new();
     let mut groups = Map::new();
-    // A name with an optional suffix is a parameter by itself; with the suffix the name is a member of the groups.
+    // A name with a suffix is a member of the groups. If the suffix is optional, the name is a parameter by itself too.
     for (pattern, schema) in members("patternProperties") {
         let split = pattern
             .strip_prefix('^')
-            .and_then(|rest| rest.strip_suffix(")?$")?.split_once('('));
+            .and_then(|rest| rest.strip_suffix('$')?.split_once('('));
         let Some((name, suffix)) = split else { continue };
-        forms.push((name.to_owned(), form(name, schema)));
-        groups.insert(format!("^{name}({suffix})$"), without_type_list(schema));
+        let (suffix, is_optional) = match suffix.strip_suffix('?') {
+            Some(optional) => (optional, true),
+            None => (suffix, false),
+        };
+        forms.extend(is_optional.then(|| (name.to_owned(), form(name, schema))));
+        groups.insert(format!("^{name}({suffix}$"), without_type_list(schema));
     }
     forms.extend(members("properties").map(|(name, schema)| (name.clone(), form(name, schema))));
     if !groups.is_empty() {

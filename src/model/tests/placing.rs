@@ -7,7 +7,8 @@ use super::replays::Rng;
 use super::*;
 use crate::error::{ReasonCode, Reasons};
 use crate::model::claims::{
-    ClaimCandidate, ClaimPlanJob, ClaimQuery, PlaceAnswer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted, place_with,
+    ClaimCandidate, ClaimPlanJob, ClaimQuery, PlaceAnswer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted,
+    place_with,
 };
 use crate::search::{Group, GroupPolicy, Interrupt, Purpose, Rank, Request, SearchSettings};
 

@@ -7,12 +7,12 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{read_pairs, read_query};
+use super::request::read_request;
 use crate::error::Result;
 use crate::search::Request;
 use crate::wire::bad_request;
-use crate::wire::filters::Zero;
-use crate::wire::native::{Bounded, NonEmpty};
+use crate::wire::native::{Bounded, NonEmpty, UnreadParameters};
+use crate::wire::native_keys::check_ampersands;
 use crate::wire::query::Query;
 use crate::wire::text_form::check_query;
 
@@ -39,26 +39,18 @@ pub enum Texts {
 }
 
 impl GivenQuery {
-    /// Reads the query. `path` leads to the query in the body.
+    /// Reads the query. `path` leads to the query in the body. `LEAST` is the least amount of a class.
     ///
     /// # Errors
-    /// As of [`read_query`], with the path. A refusal for a `rank`, which is a member beside the query, and
+    /// As of [`read_request`], with the path. A refusal for a `rank`, which is a member beside the query, and
     /// for a `limit`: a consumer gets a single place.
-    pub fn read(&self, path: &str, zero: Zero) -> Result<Request> {
-        if self.has_rank() {
-            return bad_request(format!("{path}: 'rank' stands beside 'query', not in it."));
-        }
-        let request = match self {
-            GivenQuery::Text(text) => read_query(text, zero),
-            GivenQuery::Parameters(parameters) => read_pairs(pairs(parameters), zero),
-        };
-        let request = request.map_err(|error| error.in_member(path))?;
-        match request.limit {
-            Some(_) => bad_request(format!(
-                "{path}: 'limit' has no meaning here: one candidate is claimed."
-            )),
-            None => Ok(request),
-        }
+    pub fn read<const LEAST: i64>(&self, path: &str) -> Result<Request> {
+        let query = self.query().and_then(|query| {
+            check_has_no(&query, "rank", "stands beside 'query', not in it")?;
+            check_has_no(&query, "limit", "has no meaning here: one candidate is claimed")?;
+            read_request::<LEAST>(UnreadParameters::of(&query)?)
+        });
+        query.map_err(|error| error.in_member(path))
     }
 
     /// Checks the texts in the conditions. A stored query may have any texts.
@@ -66,18 +58,26 @@ impl GivenQuery {
     /// # Errors
     /// As of [`check_query`], with the path.
     pub fn check_texts(&self, path: &str) -> Result<()> {
-        let query = match self {
-            GivenQuery::Text(text) => Query::parse(text)?,
-            GivenQuery::Parameters(parameters) => Query::of_pairs(pairs(parameters)),
-        };
-        check_query(&query).map_err(|error| error.in_member(path))
+        let checked = self.query().and_then(|query| check_query(&query));
+        checked.map_err(|error| error.in_member(path))
     }
 
-    fn has_rank(&self) -> bool {
+    fn query(&self) -> Result<Query> {
         match self {
-            GivenQuery::Text(text) => Query::parse(text).is_ok_and(|query| query.last("rank").is_some()),
-            GivenQuery::Parameters(parameters) => parameters.0.iter().any(|(name, _)| name == "rank"),
+            GivenQuery::Text(text) => {
+                check_ampersands(text)?;
+                Query::parse(text)
+            }
+            GivenQuery::Parameters(parameters) => Ok(Query::of_pairs(pairs(parameters))),
         }
+    }
+}
+
+/// Refuses a parameter that a query in a body does not have.
+fn check_has_no(query: &Query, name: &str, why: &str) -> Result<()> {
+    match query.last(name) {
+        Some(_) => bad_request(format!("'{name}' {why}.")),
+        None => Ok(()),
     }
 }
 

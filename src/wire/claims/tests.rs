@@ -159,8 +159,8 @@ fn a_wrong_member_is_named_by_its_path() {
         ),
         (
             consumer(r#""query": {"resources": "VCPU"}"#),
-            "consumers[0].query: Badly formed resources parameter. Expected resources query string parameter in form: \
-             ?resources=VCPU:2,MEMORY_MB:1024. Got: VCPU.",
+            "consumers[0].query: resources: \"VCPU\" is not CLASS:AMOUNT with an amount from 1 to 9223372036854775807, \
+             such as VCPU:2,MEMORY_MB:512.",
         ),
     ];
     for (consumers, expected) in cases {
@@ -194,12 +194,14 @@ fn a_wrong_member_is_named_by_its_path() {
     ] {
         assert_eq!(refusal(&consumer(members)), expected);
     }
-    assert!(refusal(&consumer(r#""query": {"size": "1"}"#)).contains("'size'"));
+    let unknown = refusal(&consumer(r#""query": {"size": "1"}"#));
+    assert!(unknown.starts_with("consumers[0].query: size is unknown; the parameters are "));
 }
 
 #[test]
 fn an_error_in_a_query_keeps_its_kind_and_says_which_query_it_is() {
-    let error = read_consumers(&consumer(r#""query": "resources=VCPU:1&in_domain=fd""#)).unwrap_err();
+    let query = r#""query": "resources=VCPU:1&root_required=A,!A""#;
+    let error = read_consumers(&consumer(query)).unwrap_err();
     let Error::InMember { path, error } = error else {
         panic!("{error}");
     };

@@ -7,26 +7,40 @@ use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::problem::{Problem, given};
+use super::problem::{InputKind, Problem, given};
 use crate::wire::value::Json;
 
 /// A value of a request.
 #[derive(Clone, Copy)]
 pub struct Input<'a> {
     value: &'a Json,
-    /// In a query string all values are texts, from which `true` and `5` are read.
-    is_query: bool,
+    /// In a query all values are texts, from which `true` and `5` are read. A list is a repeated parameter.
+    part: InputKind,
 }
 
 impl<'a> Input<'a> {
     /// A value of a body.
     pub fn of_body(value: &'a Json) -> Input<'a> {
-        Input { value, is_query: false }
+        let part = InputKind::Body;
+        Input { value, part }
     }
 
-    /// The parameters of a query string, as an object of texts.
+    /// The parameters of a query, as an object of texts and of lists of texts.
     pub fn of_query(value: &'a Json) -> Input<'a> {
-        Input { value, is_query: true }
+        let part = InputKind::Query;
+        Input { value, part }
+    }
+
+    fn is_query(self) -> bool {
+        self.part == InputKind::Query
+    }
+
+    /// Refuses a repeated parameter.
+    fn check_single(self) -> Result<(), Problem> {
+        match self.value {
+            Json::Array(_) if self.is_query() => Err(Problem::repeated()),
+            _ => Ok(()),
+        }
     }
 
     fn is_not(self, allowed: &str) -> Problem {
@@ -35,11 +49,12 @@ impl<'a> Input<'a> {
 
     /// The whole number of 64 bits.
     fn whole(self) -> Result<i64, Problem> {
+        self.check_single()?;
         let number = match self.value {
             Json::Int(number) => Some(*number),
             // JSON has a single kind of number, so 1.0 is whole.
             Json::Float(number) if number.fract() == 0.0 => format!("{number:.0}").parse().ok(),
-            Json::String(text) if self.is_query && is_digits(text) => text.parse().ok(),
+            Json::String(text) if self.is_query() && is_digits(text) => text.parse().ok(),
             Json::BigInt(_) => None,
             _ => return Err(self.is_not("a whole number")),
         };
@@ -49,7 +64,7 @@ impl<'a> Input<'a> {
     fn items<V: Visitor<'a>>(self, items: &'a [Json], visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_seq(UnreadItems {
             items: items.iter().enumerate(),
-            is_query: self.is_query,
+            part: self.part,
         })
     }
 
@@ -57,7 +72,7 @@ impl<'a> Input<'a> {
         UnreadMembers {
             members: self.value.members(),
             member: None,
-            is_query: self.is_query,
+            part: self.part,
         }
     }
 }
@@ -71,6 +86,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.check_single()?;
         match self.value {
             Json::Null => visitor.visit_unit(),
             Json::Bool(boolean) => visitor.visit_bool(*boolean),
@@ -85,10 +101,11 @@ impl<'a> Deserializer<'a> for Input<'a> {
     }
 
     fn deserialize_bool<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.check_single()?;
         match self.value {
             Json::Bool(boolean) => visitor.visit_bool(*boolean),
-            Json::String(text) if self.is_query && &**text == "true" => visitor.visit_bool(true),
-            Json::String(text) if self.is_query && &**text == "false" => visitor.visit_bool(false),
+            Json::String(text) if self.is_query() && &**text == "true" => visitor.visit_bool(true),
+            Json::String(text) if self.is_query() && &**text == "false" => visitor.visit_bool(false),
             _ => Err(self.is_not("true or false")),
         }
     }
@@ -98,6 +115,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
     }
 
     fn deserialize_str<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
+        self.check_single()?;
         match self.value {
             Json::String(text) => visitor.visit_borrowed_str(text),
             _ => Err(self.is_not("a text")),
@@ -126,6 +144,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
     fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.value {
             Json::Array(items) => self.items(items, visitor),
+            value if self.is_query() => self.items(std::slice::from_ref(value), visitor),
             _ => Err(self.is_not("a list")),
         }
     }
@@ -159,7 +178,7 @@ impl<'a> Deserializer<'a> for Input<'a> {
 /// The unread items of a list.
 struct UnreadItems<'a> {
     items: Enumerate<Iter<'a, Json>>,
-    is_query: bool,
+    part: InputKind,
 }
 
 impl<'a> SeqAccess<'a> for UnreadItems<'a> {
@@ -169,9 +188,13 @@ impl<'a> SeqAccess<'a> for UnreadItems<'a> {
         let Some((at, value)) = self.items.next() else {
             return Ok(None);
         };
-        let is_query = self.is_query;
-        let item = seed.deserialize(Input { value, is_query });
-        item.map(Some).map_err(|problem| problem.in_item(at))
+        let part = self.part;
+        let item = seed.deserialize(Input { value, part });
+        item.map(Some).map_err(|problem| match part {
+            InputKind::Body => problem.in_item(at),
+            // All texts of a parameter have the name of the parameter.
+            InputKind::Query => problem,
+        })
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -183,7 +206,7 @@ impl<'a> SeqAccess<'a> for UnreadItems<'a> {
 struct UnreadMembers<'a, I> {
     members: I,
     member: Option<(&'a str, &'a Json)>,
-    is_query: bool,
+    part: InputKind,
 }
 
 impl<'a, I: Iterator<Item = (&'a str, &'a Json)>> MapAccess<'a> for UnreadMembers<'a, I> {
@@ -200,8 +223,8 @@ impl<'a, I: Iterator<Item = (&'a str, &'a Json)>> MapAccess<'a> for UnreadMember
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Problem> {
         let (name, value) = self.member.take().unwrap_or(("", &Json::Null));
-        let is_query = self.is_query;
-        let member = seed.deserialize(Input { value, is_query });
+        let part = self.part;
+        let member = seed.deserialize(Input { value, part });
         member.map_err(|problem| problem.in_member(name))
     }
 }

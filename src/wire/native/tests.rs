@@ -88,7 +88,11 @@ fn a_wrong_member_is_refused_with_its_path_what_was_given_and_what_is_allowed() 
         ),
         (
             r#"{"consumers": [{"generation": 1, "ranc": "fullest"}]}"#,
-            "consumers[0].ranc is unknown; the members are name, generation, rank.",
+            "consumers[0].ranc is unknown; did you mean rank? The members are name, generation, rank.",
+        ),
+        (
+            r#"{"consumers": [{"generation": 1, "colour": "red"}]}"#,
+            "consumers[0].colour is unknown; the members are name, generation, rank.",
         ),
         (
             r#"{"consumers": [{"generation": 1, "name": ""}]}"#,
@@ -107,10 +111,50 @@ fn a_wrong_member_is_refused_with_its_path_what_was_given_and_what_is_allowed() 
     }
 }
 
+/// The last of two members of the same name counted, so that a claim took less than the body says.
+#[test]
+fn found_u2_a_member_that_occurs_twice_is_refused_by_its_path() {
+    let members = (0..20).map(|at| format!(r#""m{at}": {at}, "#));
+    let many: String = members.collect();
+    for (body, path) in [
+        (r#"{"consumers": [], "consumers": []}"#.to_owned(), "consumers"),
+        (
+            r#"{"consumers": [{"generation": 1}, {"generation": 1, "name": "a", "generation": 2}]}"#.to_owned(),
+            "consumers[1].generation",
+        ),
+        (
+            r#"{"consumers": [], "amounts": {"VCPU": 1, "VCPU": 1}}"#.to_owned(),
+            "amounts.VCPU",
+        ),
+        (
+            format!(r#"{{"consumers": [], "amounts": {{{many} "m7": 1}}}}"#),
+            "amounts.m7",
+        ),
+        (r#"{"unknown": [[{"": 1, "": 2}]]}"#.to_owned(), "unknown[0][0].\"\""),
+    ] {
+        let sentence = format!("{path} occurs more than once; once is allowed.");
+        assert_eq!(refusal(&body), sentence, "{body}");
+    }
+    let patched = read_merge_patch::<Shown>(b"{}", br#"{"normal": {"buffer": 1, "buffer": 2}}"#);
+    assert_eq!(
+        patched.map(drop).unwrap_err().to_string(),
+        "normal.buffer occurs more than once; once is allowed."
+    );
+}
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Shown {}
+
+impl Patched for Shown {
+    const MERGED: &'static [ShownMember] = &[("normal", Null::Removes)];
+}
+
 #[test]
 fn a_refusal_does_not_repeat_a_long_request() {
     let long = "x".repeat(100_000);
     for body in [
+        format!(r#"{{"{long}": "\u0000"}}"#),
+        format!(r#"{{"{long}": 1, "{long}": 1}}"#),
         format!(r#"{{"consumers": "{long}"}}"#),
         format!(r#"{{"{long}": 1}}"#),
         format!(r#"{{"consumers": [], "amounts": {{"{long}": true}}}}"#),
@@ -143,10 +187,10 @@ fn a_wrong_parameter_is_refused_by_name() {
         ("dry_run=yes", "dry_run: \"yes\" is not true or false."),
         (
             "limits=5",
-            "limits is unknown; the parameters are limit, dry_run, after.",
+            "limits is unknown; did you mean limit? The parameters are limit, dry_run, after.",
         ),
-        ("after=%00", "Query parameter 'after' has a NUL character."),
-        ("limit=1&limit=2", "Query parameter 'limit' may be specified only once."),
+        ("after=%00", "after: a text has no NUL character."),
+        ("limit=1&limit=2", "limit occurs more than once; once is allowed."),
     ] {
         assert_eq!(refused_parameter(query), sentence, "{query}");
     }

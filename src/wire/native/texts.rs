@@ -29,13 +29,19 @@ pub struct Suffix(pub String);
 
 impl<'de> Deserialize<'de> for Suffix {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let allowed = "not a suffix of at most 64 letters, digits, _ and -";
-        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        read_text(deserializer, allowed, |text| match text.len() {
-            0..=64 if text.chars().all(is_valid) => Ok(Suffix(text)),
-            _ => Err(text),
-        })
+        let read = |text: String| if is_suffix(&text) { Ok(Suffix(text)) } else { Err(text) };
+        read_text(
+            deserializer,
+            "not a suffix of at most 64 letters, digits, _ and -",
+            read,
+        )
     }
+}
+
+/// Whether a text is the suffix of a group, or empty.
+pub fn is_suffix(text: &str) -> bool {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.len() <= 64 && text.chars().all(is_valid)
 }
 
 /// A uuid of a provider as the client spells the uuid: a database of OpenStack may have other spellings.

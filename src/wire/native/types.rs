@@ -122,6 +122,42 @@ impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for Bounded<T
     }
 }
 
+/// The texts of a parameter that may occur up to `MAX` times. The schema is the schema of a single text.
+#[derive(Clone, Debug)]
+pub struct Repeatable<T, const MAX: usize = 10_000>(pub Vec<T>);
+
+impl<T, const MAX: usize> Default for Repeatable<T, MAX> {
+    fn default() -> Self {
+        Repeatable(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for Repeatable<T, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let texts = Vec::deserialize(deserializer)?;
+        match texts.len() {
+            count if count <= MAX => Ok(Repeatable(texts)),
+            count => Err(D::Error::custom(format_args!(
+                "the parameter occurs {count} times; at most {MAX} times are allowed"
+            ))),
+        }
+    }
+}
+
+impl<T: JsonSchema, const MAX: usize> JsonSchema for Repeatable<T, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
 /// A uuid, in lower case with dashes. Every spelling of the API is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline, with = "String", description = "", extend("format" = "uuid"))]
@@ -134,16 +170,28 @@ impl<'de> Deserialize<'de> for Uuid {
     }
 }
 
-/// A domain as `dimension:path`.
+/// A domain as `dimension:path`. A stored query may have texts of any form.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, with = "String", description = "", extend("pattern" = "^[^:]+:.*[^/].*$"))]
+pub struct AnyDomain(pub Domain);
+
+impl<'de> Deserialize<'de> for AnyDomain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let allowed = "not dimension:path, such as fault:fd:/dc1 or host:UUID";
+        read_text(deserializer, allowed, |text| {
+            native_keys::domain(&text).map(AnyDomain).ok_or(text)
+        })
+    }
+}
+
+/// A domain as `dimension:path`, with texts of the form that `text_form.rs` checks.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, with = "AnyDomain", description = "")]
 pub struct InDomain(pub Domain);
 
 impl<'de> Deserialize<'de> for InDomain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let allowed = "not dimension:path, such as fault:fd:/dc1 or host:UUID";
-        let read = |text: String| native_keys::domain(&text).ok_or(text);
-        let domain = read_text(deserializer, allowed, read)?;
+        let AnyDomain(domain) = AnyDomain::deserialize(deserializer)?;
         match mistake_of_domain(&domain) {
             Some(mistake) => Err(D::Error::custom(format_args!("the text {mistake}"))),
             None => Ok(InDomain(domain)),

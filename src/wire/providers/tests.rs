@@ -245,7 +245,7 @@ fn the_state_of_a_domain_is_read_with_the_domain() {
         (
             "in_domain=fault:/a&in_domain=fault:/b",
             body,
-            "Query parameter 'in_domain' may be specified only once.",
+            "in_domain occurs more than once; once is allowed.",
         ),
         ("in_domain=fault:/a", "{}", "state is required."),
         (

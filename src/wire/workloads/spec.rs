@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::model::claims::ClaimQuery;
 use crate::model::workloads::{Role, Spec};
 use crate::wire::bad_request;
-use crate::wire::filters::Zero;
 use crate::wire::native::read_body;
 use crate::wire::output::json;
 
@@ -65,7 +64,7 @@ fn role(path: &str, body: &RoleBody) -> Result<Role> {
         name: body.name.0.clone(),
         count: u32::try_from(body.count.0).unwrap_or(u32::MAX),
         query: ClaimQuery {
-            request: body.query.read(&format!("{path}.query"), Zero::Nothing)?,
+            request: body.query.read::<0>(&format!("{path}.query"))?,
             rank: body.rank.map(|rank| rank.0),
         },
         definition: String::from_utf8_lossy(&definition).into(),

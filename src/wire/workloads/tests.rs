@@ -212,14 +212,18 @@ fn a_load_of_0_in_a_role_asks_for_nothing_of_its_class() {
     };
     for query in [
         r#""resources=VCPU:1,CUSTOM_LOAD:0""#,
-        r#"{"resources": "CUSTOM_LOAD:5,VCPU:1,CUSTOM_LOAD:0"}"#,
+        r#"{"resources": "CUSTOM_LOAD:0,VCPU:1"}"#,
     ] {
         let put = read_role(query).unwrap();
         let resources = |spec: &Spec| spec.roles[0].query.request.groups[0].resources.clone();
         assert_eq!(resources(&put.spec), [("VCPU".to_owned(), 1)]);
         assert_eq!(resources(&read_stored(&put.body).unwrap()), [("VCPU".to_owned(), 1)]);
     }
-    for nothing in [r#""resources=CUSTOM_LOAD:0""#, r#""resources=VCPU:-1""#] {
+    for nothing in [
+        r#""resources=CUSTOM_LOAD:0""#,
+        r#""resources=VCPU:-1""#,
+        r#""resources=VCPU:1,VCPU:0""#,
+    ] {
         assert!(read_role(nothing).unwrap_err().to_string().contains("roles[0].query"));
     }
 }
