@@ -5,6 +5,7 @@
 
 pub(crate) mod api;
 pub(crate) mod auth;
+pub(crate) mod backoff;
 pub mod cli;
 pub(crate) mod config;
 pub(crate) mod db;

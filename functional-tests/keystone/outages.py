@@ -6,7 +6,7 @@ import time
 
 from functional_tests.keystone import set_ups
 from functional_tests.keystone.actors import SERVICE_USER
-from functional_tests.keystone.services import PATH, SHORT_SECONDS, Pair, Traced, bearer
+from functional_tests.keystone.services import PATH, SHORT_SECONDS, Pair, Traced, bearer, recovered, status
 from functional_tests.lib.rest import Rest
 
 CACHE_SECONDS = 3
@@ -67,6 +67,7 @@ def outage(tests, context, pair, holder, kind):
         tests.equal(f"{name}: a cached token still goes on", (200, 200), pair.statuses(cached))
         took = time.monotonic() - began
         tests.equal(f"{name}: refused within {AT_MOST_SECONDS} s for both services", True, took < 2 * AT_MOST_SECONDS)
+    recovered(tests, name, pair.ours, new)
     for title, headers in (("the refused token", new), ("the cached token", cached), ("another token", later)):
         tests.equal(f"{name}, back again: {title} is good", (200, 200), pair.statuses(headers))
 
@@ -93,6 +94,7 @@ def cache_ends(tests, context, holder, short):
             tests.equal("out of the cache, and Keystone is away", (503, 503), brief.statuses(lasting))
             time.sleep(max(0, began + SHORT_SECONDS + 2 - time.monotonic()))
             tests.equal("expired in the cache, and Keystone is away", (401, 401), long.statuses(ending))
+        recovered(tests, "Keystone is back", brief.ours, lasting)
         tests.equal("expired in the cache, and Keystone is back", (401, 401), long.statuses(ending))
         tests.equal("out of the cache, and Keystone is back", (200, 200), brief.statuses(lasting))
 
@@ -104,6 +106,7 @@ def late_start(tests, context, holder):
         with stopped(context.cloud.keystone):
             pair = stack.enter_context(Pair(context, set_ups.options(context.cloud)))
             tests.equal("started without Keystone: 503", (503, 503), pair.statuses(headers))
+        recovered(tests, "started without Keystone, which came", pair.ours, headers)
         tests.equal("started without Keystone, which came: 200", (200, 200), pair.statuses(headers))
 
 
@@ -126,7 +129,32 @@ def own_token(tests, context, holder, short):
         tests.equal("the service's user is disabled: a cached token goes on", (200, 200), pair.statuses(cached))
         cloud.set_enabled(SERVICE_USER, True)
         time.sleep(1.1)
+        cloud.keystone.empty_cache()
+        recovered(tests, "the service's user is enabled again", pair.ours, holder.headers())
         tests.equal("its own token was revoked", (200, 200), pair.statuses(holder.headers()))
+
+
+def found_n1_wrong_password(tests, context, holder):
+    """Keystone refuses the service's credentials while it serves: requests make no logins of their own."""
+    if context.server != "placet":
+        return
+    cloud, options = context.cloud, set_ups.options(context.cloud)
+    with Traced(context.logs, "placet", options, context.binary) as service:
+        tokens = [holder.headers() for _ in range(TOGETHER)]
+        tests.equal("found N1: a token is good before", 200, status(service, tokens[0]))
+        time.sleep(1.1)  # revocations are by the second
+        cloud.set_enabled(SERVICE_USER, False)
+        cloud.keystone.empty_cache()
+        time.sleep(1.1)
+        began, before = time.monotonic(), cloud.keystone.logins()
+        statuses = {status(service, headers) for headers in tokens[1:]}
+        logins, took = cloud.keystone.logins() - before, time.monotonic() - began
+        tests.equal("found N1: refused credentials: every new token is 503", {503}, statuses)
+        # The shortest pauses are 0.25, 0.5, 1, 2, 4, 4, … seconds.
+        tests.equal(f"found N1: {len(tokens) - 1} tokens: {logins} logins in {took:.1f} s", True, logins <= 6 + took / 4)
+        cloud.set_enabled(SERVICE_USER, True)
+        cloud.keystone.empty_cache()
+        recovered(tests, "found N1: the credentials are mended", service, tokens[-1])
 
 
 def credential(tests, context, holder):
@@ -168,5 +196,6 @@ def run(tests, context):
             outage(tests, context, pair, holder, kind)
         answers_alike(tests, context, pair, holder)
     late_start(tests, context, holder)
+    found_n1_wrong_password(tests, context, holder)
     cache_ends(tests, context, holder, context.short)
     own_token(tests, context, holder, context.short)

@@ -10,6 +10,7 @@ from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
 
 PATH = "/resource_providers?name=no-such-host"
+RECOVERY_SECONDS = 10
 SHORT_SECONDS = 8  # for which a token of `Context.short` is good
 FERNET = r"gAAAAA[\w-]{20,}"  # any token of Keystone's, so also those that the service gets for itself
 REQUEST_ID = re.compile(rb"req-[0-9a-f-]{36}")
@@ -82,6 +83,14 @@ def status(service, headers):
         if found < 500:
             return found
     return 503 if service.kind == "upstream" else found
+
+
+def recovered(tests, name, service, headers):
+    """placet asks Keystone again in pauses. When Keystone answers, requests are served within RECOVERY_SECONDS."""
+    began = time.monotonic()
+    tests.equal(f"{name}: a token is good again", True, eventually(lambda: status(service, headers) == 200))
+    took = time.monotonic() - began
+    tests.equal(f"{name}: within {RECOVERY_SECONDS} s", True, took < RECOVERY_SECONDS)
 
 
 def eventually(holds):

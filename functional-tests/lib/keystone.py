@@ -27,6 +27,7 @@ ADMIN, ADMIN_PASSWORD = "bootstrap-admin", "bootstrap-password-of-keystone"
 REGION = "RegionOne"
 DOMAIN = {"id": "default"}
 VALIDATIONS = "GET /v3/auth/tokens"
+LOGINS = "POST /v3/auth/tokens"
 # bcrypt's least rounds: the password of each actor is hashed twice. Without its cache Keystone runs hundreds of
 # statements to validate one token. The cache is in memory, which is right for one process.
 CONFIG = """
@@ -168,8 +169,15 @@ class Keystone:
 
     def validations(self):
         """How many tokens it was asked to validate."""
+        return self._requests(VALIDATIONS)
+
+    def logins(self):
+        """How many tokens it was asked for."""
+        return self._requests(LOGINS)
+
+    def _requests(self, start):
         time.sleep(0.2)  # uWSGI writes its line after the answer
-        return sum(line.startswith(VALIDATIONS) for line in self.log().splitlines())
+        return sum(line.startswith(start) for line in self.log().splitlines())
 
     def rest(self, token=None):
         return Rest(self.port, token)

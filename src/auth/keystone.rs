@@ -2,7 +2,8 @@
 //!
 //! A validated token is cached, by its SHA-256. For a token that is not in the cache, a thread asks Keystone while the
 //! request waits; requests with the same token share one validation. If Keystone does not answer, cached tokens stay
-//! valid until they leave the cache. All other requests are refused with 503 at once, except for a single probe.
+//! valid until they leave the cache. All other requests are refused with 503 at once, and placet alone asks Keystone
+//! again, with growing pauses (`recovery.rs`).
 
 mod access_rules;
 mod asker;
@@ -12,7 +13,6 @@ mod client;
 mod failure;
 mod identity_service;
 mod login;
-mod outage;
 mod own_token;
 mod recovery;
 mod settings;
@@ -33,7 +33,6 @@ use failure::Failure;
 pub use failure::StartError;
 use identity_service::IdentityService;
 pub use login::{Credentials, LoginDomain, Scope, User};
-use outage::Outage;
 pub use settings::{ConnectionSettings, KeystoneSettings};
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
@@ -89,7 +88,7 @@ impl Keystone {
     /// # Errors
     /// A certificate that cannot be used, or why Keystone gives no token or validates none.
     pub fn try_login(settings: &KeystoneSettings) -> Result<Vec<String>, StartError> {
-        let client = Client::new(settings, Arc::new(Outage::new(settings.limit)), Arc::default())?;
+        let client = Client::new(settings, Arc::default(), Arc::default())?;
         let service = IdentityService::new(settings, client);
         let runtime = Builder::new_current_thread()
             .enable_all()

@@ -11,13 +11,12 @@ use super::availability::Availability;
 use super::cache::TokenCache;
 use super::failure::Failure;
 use super::identity_service::IdentityService;
-use super::outage::{Outage, Probe};
 use super::single_flight::Validation;
 use super::slots::Slots;
 use super::statistics::{KeystoneStatistics, TokenCheck};
 use crate::auth::tokens::TokenHash;
 
-/// A client's token for whose validation Keystone has refused placet's credentials.
+/// A client's token, for whose validation the user of placet lacks the role.
 #[derive(Clone)]
 pub(super) struct RefusedFor {
     pub hash: TokenHash,
@@ -31,10 +30,9 @@ pub(super) struct Asker {
     pub(super) cache: TokenCache,
     pub(super) statistics: Arc<KeystoneStatistics>,
     pub(super) slots: Slots,
-    pub(super) outage: Arc<Outage>,
     pub(super) limit: Duration,
-    pub(super) availability: Availability,
-    /// Asked about again, until the credentials are good.
+    pub(super) availability: Arc<Availability>,
+    /// Asked about again, until placet's user may validate the token.
     pub(super) refused_for: Mutex<Option<RefusedFor>>,
     /// Notified when a login or a validation failed.
     pub(super) failure: Notify,
@@ -44,44 +42,34 @@ pub(super) struct Asker {
 impl Asker {
     /// Gets the own token.
     pub(super) async fn log_in(&self) {
+        let began = Instant::now();
         match self.keystone.log_in().await {
             Ok(own) => {
                 log::info!("Tokens are validated by Keystone at {}", own.endpoint);
                 self.availability.logged_in();
             }
-            Err(failure) => self.note_failure(&failure),
+            Err(failure) => self.note_failure(&failure, began),
         }
     }
 
-    /// Validates a token when there is a slot for the client. The probe asks at once, although Keystone is down.
+    /// Validates a token when there is a slot for the client.
     ///
     /// Several requests may wait for one validation, each until its own deadline. So the validation has limits of its
     /// own: the first request's deadline may be near.
-    pub(super) async fn validate(
-        &self,
-        hash: TokenHash,
-        text: &str,
-        may_be_expired: bool,
-        client: &str,
-        probe: Option<Probe>,
-    ) -> Validation {
+    pub(super) async fn validate(&self, hash: TokenHash, text: &str, may_be_expired: bool, client: &str) -> Validation {
         let Ok(mut header) = HeaderValue::from_str(text) else {
             return Ok(None);
         };
         header.set_sensitive(true);
-        if probe.is_some() {
-            return self.ask(hash, &header, may_be_expired).await;
-        }
         let slot = timeout(self.limit, self.slots.acquire(client)).await;
         let _slot = slot.unwrap_or(Err(Failure::NoTime))?;
         // Keystone may have gone since this request was admitted.
-        if self.outage.is_down() {
-            return Err(Failure::Down);
-        }
+        self.availability.admit()?;
         self.ask(hash, &header, may_be_expired).await
     }
 
     pub(super) async fn ask(&self, hash: TokenHash, header: &HeaderValue, may_be_expired: bool) -> Validation {
+        let began = Instant::now();
         let found = self.keystone.validate(header, may_be_expired).await;
         let outcome = match &found {
             Ok(Some(_)) => TokenCheck::Accepted,
@@ -95,10 +83,11 @@ impl Asker {
                 log_end(self.availability.validated());
             }
             Err(failure) if failure.is_about_one_token() => {
+                self.availability.answered();
                 log::debug!("Keystone did not take a token: {failure}");
             }
             Err(failure) => {
-                if failure.refuses_credentials() {
+                if failure.forbids_validation() {
                     let header = header.clone();
                     self.keep(Some(RefusedFor {
                         hash,
@@ -106,7 +95,7 @@ impl Asker {
                         may_be_expired,
                     }));
                 }
-                self.note_failure(failure);
+                self.note_failure(failure, began);
             }
         }
         let token = found?.map(Arc::new);
@@ -118,19 +107,20 @@ impl Asker {
 
     /// Has Keystone validate placet's own token.
     pub(super) async fn validate_own_token(&self) {
+        let began = Instant::now();
         let validated = async {
             let own = self.keystone.log_in().await?;
             self.keystone.validate(&own.token, false).await
         };
         match validated.await {
             Ok(_) => log_end(self.availability.logged_in()),
-            Err(failure) => self.note_failure(&failure),
+            Err(failure) => self.note_failure(&failure, began),
         }
     }
 
-    /// Writes a line if Keystone stops to answer.
-    fn note_failure(&self, failure: &Failure) {
-        if self.availability.failed(failure) {
+    /// Notes the failure of a question that began at this time. Writes a line if Keystone stops to answer.
+    fn note_failure(&self, failure: &Failure, began: Instant) {
+        if self.availability.failed(failure, began) {
             log::error!(
                 "Keystone cannot validate tokens: {failure}. Requests whose token is not cached are answered with 503 \
                  until it can"

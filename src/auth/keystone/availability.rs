@@ -1,11 +1,16 @@
-//! Whether Keystone lets this process validate tokens, for the readiness of the process.
+//! Whether Keystone lets this process validate tokens, for the readiness of the process, and whether requests may ask.
+//!
+//! Naively, each request in an outage would ask Keystone, and wait for a timeout. Instead a failure of
+//! every further question refuses all requests at once (a circuit breaker). placet alone asks again (`recovery.rs`),
+//! and the first answer ends the outage.
 //!
 //! A process that no client has asked yet is available as soon as Keystone has given placet's own token: nothing else
-//! had to be validated. After a failure placet asks Keystone itself (`recovery.rs`), and a second failure in a row
+//! had to be validated. After a failure placet asks Keystone itself, and a second failure in a row
 //! counts: a client's token, a slow answer or a standstill of the process may be the cause of a single one. If Keystone
 //! refuses placet's credentials, the first failure counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::failure::Failure;
 
@@ -36,11 +41,21 @@ struct Answers {
     failures: u32,
     /// The last failure was Keystone's refusal of placet's credentials.
     refuses_credentials: bool,
+    /// When Keystone last answered a question.
+    answered: Option<Instant>,
+    /// No request may ask.
+    is_down: bool,
 }
 
 impl Answers {
-    /// Keystone has answered. Returns whether the call before failed.
+    fn answered(&mut self) {
+        self.answered = Some(Instant::now());
+        self.is_down = false;
+    }
+
+    /// Keystone has answered as it should. Returns whether the call before failed.
     fn end_failures(&mut self) -> bool {
+        self.answered();
         self.refuses_credentials = false;
         std::mem::take(&mut self.failures) > 0
     }
@@ -64,6 +79,19 @@ impl Availability {
         }
     }
 
+    /// Whether an outage keeps requests from asking.
+    pub fn is_down(&self) -> bool {
+        self.lock().is_down
+    }
+
+    /// Lets a request ask Keystone.
+    ///
+    /// # Errors
+    /// [`Failure::Down`] in an outage.
+    pub fn admit(&self) -> Result<(), Failure> {
+        if self.is_down() { Err(Failure::Down) } else { Ok(()) }
+    }
+
     /// Whether the last call failed.
     pub fn has_failed(&self) -> bool {
         self.lock().failures > 0
@@ -83,9 +111,20 @@ impl Availability {
         answers.end_failures()
     }
 
-    /// A login or a validation failed. Returns whether the call before succeeded.
-    pub fn failed(&self, failure: &Failure) -> bool {
+    /// Keystone has answered about a single token.
+    pub fn answered(&self) {
+        self.lock().answered();
+    }
+
+    /// A login or a validation failed. Returns whether the call before succeeded. An outage begins only if Keystone has
+    /// answered no question since `began`, the begin of the failed call.
+    pub fn failed(&self, failure: &Failure, began: Instant) -> bool {
         let mut answers = self.lock();
+        if failure.is_outage() {
+            answers.is_down |= answers.answered.is_none_or(|answered| answered <= began);
+        } else {
+            answers.answered();
+        }
         answers.refuses_credentials = failure.refuses_credentials();
         answers.failures = answers.failures.saturating_add(1);
         answers.failures == 1
@@ -115,10 +154,10 @@ mod tests {
         assert_eq!(answers.state(), NeverAvailable, "nothing was answered yet");
         answers.logged_in();
         assert_eq!(answers.state(), Available);
-        assert!(answers.failed(&status(500)));
+        assert!(answers.failed(&status(500), Instant::now()));
         assert_eq!(answers.state(), Available, "the token may be the cause");
         assert!(answers.has_failed());
-        assert!(!answers.failed(&status(500)), "the failure goes on");
+        assert!(!answers.failed(&status(500), Instant::now()), "the failure goes on");
         assert_eq!(answers.state(), NeverAvailable, "no token could be validated");
         answers.validated();
         assert_eq!(answers.state(), Available);
@@ -133,7 +172,7 @@ mod tests {
             reason: String::new(),
         };
         for expected in [Available, Gone, Gone] {
-            answers.failed(&failure);
+            answers.failed(&failure, Instant::now());
             assert_eq!(answers.state(), expected);
         }
         answers.validated();
@@ -150,16 +189,54 @@ mod tests {
         for failure in [refused(401), refused(403), status(403), Failure::OwnTokenRefused] {
             let answers = Availability::default();
             answers.validated();
-            answers.failed(&failure);
+            answers.failed(&failure, Instant::now());
             assert_eq!(answers.state(), RefusesCredentials, "{failure}");
         }
         // A proxy's answers say nothing of the credentials.
         for failure in [refused(404), refused(429), status(502)] {
             let answers = Availability::default();
             answers.validated();
-            answers.failed(&failure);
-            answers.failed(&failure);
+            answers.failed(&failure, Instant::now());
+            answers.failed(&failure, Instant::now());
             assert_eq!(answers.state(), Gone, "{failure}");
         }
+    }
+
+    fn unreachable() -> Failure {
+        Failure::Unreachable {
+            url: String::new(),
+            reason: String::new(),
+        }
+    }
+
+    #[test]
+    fn found_n1_only_a_failure_of_every_question_keeps_requests_from_asking() {
+        let without_token = Failure::NoOwnToken(Box::new(status(500)));
+        for failure in [unreachable(), without_token, Failure::OwnTokenRefused, status(503)] {
+            let answers = Availability::default();
+            answers.failed(&failure, Instant::now());
+            assert_eq!(answers.admit(), Err(Failure::Down), "{failure}");
+            answers.answered();
+            assert_eq!(answers.admit(), Ok(()), "{failure}");
+        }
+        for failure in [status(403), status(500)] {
+            let answers = Availability::default();
+            answers.failed(&unreachable(), Instant::now());
+            answers.failed(&failure, Instant::now());
+            assert_eq!(answers.admit(), Ok(()), "Keystone has answered: {failure}");
+        }
+    }
+
+    #[test]
+    fn a_question_without_an_answer_proves_nothing_if_another_was_answered_at_that_time() {
+        let answers = Availability::default();
+        let began = Instant::now();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        answers.validated();
+        answers.failed(&unreachable(), began);
+        assert!(!answers.is_down());
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        answers.failed(&unreachable(), Instant::now());
+        assert!(answers.is_down());
     }
 }

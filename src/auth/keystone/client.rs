@@ -7,11 +7,12 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 
+use super::availability::Availability;
 use super::failure::{Failure, StartError, chain};
-use super::outage::Outage;
 use super::settings::{ConnectionSettings, KeystoneSettings};
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
 use super::tls;
+use crate::backoff::Backoff;
 use crate::live_value::LiveValue;
 
 /// An answer of Keystone.
@@ -24,15 +25,15 @@ pub struct KeystoneResponse {
 
 /// A longer answer is cut off, and is no JSON any more. Catalogues have some hundred kilobytes at most.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
-const FIRST_DELAY: Duration = Duration::from_millis(500);
-const MAX_DELAY: Duration = Duration::from_secs(60);
+/// Between the attempts of one request, as in keystoneauth.
+const RETRIES: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(60));
 
 pub struct Client {
     settings: ConnectionSettings,
     /// How long a request may take with all its attempts.
     limit: Duration,
     http: LiveValue<HttpClient>,
-    outage: Arc<Outage>,
+    availability: Arc<Availability>,
     statistics: Arc<KeystoneStatistics>,
 }
 
@@ -41,7 +42,7 @@ impl Client {
     /// A file with a certificate that cannot be read.
     pub fn new(
         settings: &KeystoneSettings,
-        outage: Arc<Outage>,
+        availability: Arc<Availability>,
         statistics: Arc<KeystoneStatistics>,
     ) -> Result<Client, StartError> {
         let KeystoneSettings { connection, limit, .. } = settings;
@@ -49,7 +50,7 @@ impl Client {
             http: LiveValue::new(connections(connection)?),
             settings: connection.clone(),
             limit: *limit,
-            outage,
+            availability,
             statistics,
         })
     }
@@ -76,7 +77,7 @@ impl Client {
         url: &str,
         request: impl Fn(&HttpClient) -> RequestBuilder,
     ) -> Result<KeystoneResponse, Failure> {
-        let (first, mut delay, mut retries) = (Instant::now(), FIRST_DELAY, self.settings.max_retries);
+        let (first, mut backoff, mut retries) = (Instant::now(), RETRIES, self.settings.max_retries);
         loop {
             let began = Instant::now();
             let left = self.limit.saturating_sub(began.duration_since(first));
@@ -90,18 +91,11 @@ impl Client {
             let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
-                Ok(answer) => {
-                    if is_of_gateway(answer.status) {
-                        self.outage.failed(first);
-                    } else {
-                        self.outage.answered();
-                    }
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(error) => error.without_url(),
             };
-            if retries == 0 || self.outage.is_down() || first.elapsed() + delay >= self.limit {
-                self.outage.failed(first);
+            let delay = backoff.next_pause();
+            if retries == 0 || self.availability.is_down() || first.elapsed() + delay >= self.limit {
                 return Err(Failure::Unreachable {
                     url: url.to_owned(),
                     reason: chain(&error),
@@ -110,7 +104,6 @@ impl Client {
             log::debug!("{url} cannot be reached, trying again in {delay:?}: {}", chain(&error));
             tokio::time::sleep(delay).await;
             retries -= 1;
-            delay = (delay * 2).min(MAX_DELAY);
         }
     }
 }
@@ -136,14 +129,6 @@ pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, StartErr
 /// connection while a request is sent. The request is repeated at once: both kinds of calls may be sent twice.
 fn was_closed(error: &reqwest::Error) -> bool {
     !error.is_connect() && !error.is_timeout()
-}
-
-/// Whether a proxy answers in place of Keystone.
-fn is_of_gateway(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
-    )
 }
 
 /// The meaning of an answer with this status; without a status there was no answer.

@@ -32,13 +32,16 @@ pub enum Failure {
     NotKeystone { url: String, reason: String },
     #[error("{url} gives the service no token ({status}: {message}); check the credentials in [keystone_authtoken]")]
     Credentials { url: String, status: u16, message: String },
+    /// The failure of a login.
+    #[error("{0}")]
+    NoOwnToken(Box<Failure>),
     #[error("Keystone refuses the service's own token, even a new one; check the roles of its user")]
     OwnTokenRefused,
     #[error("too many tokens wait for Keystone")]
     TooMany,
     #[error("no time was left to ask Keystone")]
     NoTime,
-    #[error("Keystone is down, and another request asks whether it is back")]
+    #[error("Keystone is down, and placet asks again after a pause")]
     Down,
     #[error("placet stops")]
     Stopped,
@@ -48,9 +51,25 @@ impl Failure {
     /// Whether Keystone refuses the service's credentials, or their rights: waiting does not help.
     pub fn refuses_credentials(&self) -> bool {
         match self {
+            Failure::NoOwnToken(login) => login.refuses_credentials(),
             Failure::Credentials { status, .. } => matches!(status, 400 | 401 | 403),
-            Failure::Status { status, .. } => *status == 403,
             Failure::OwnTokenRefused => true,
+            _ => self.forbids_validation(),
+        }
+    }
+
+    /// Whether placet's user may not validate the client's token: Keystone lets a user validate
+    /// the user's own token alone.
+    pub fn forbids_validation(&self) -> bool {
+        matches!(self, Failure::Status { status: 403, .. })
+    }
+
+    /// Whether every further question would fail as well: placet has no token of its own, or Keystone does not answer.
+    /// A proxy answers 502, 503 or 504 in place of Keystone.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Failure::Unreachable { .. } | Failure::NoOwnToken(_) | Failure::OwnTokenRefused => true,
+            Failure::Status { status, .. } => matches!(status, 502..=504),
             _ => false,
         }
     }

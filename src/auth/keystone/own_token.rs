@@ -13,9 +13,12 @@ use super::login;
 use super::settings::KeystoneSettings;
 use super::statistics::Call;
 use super::token::{CatalogService, TokenAnswer};
+use crate::backoff::{Backoff, Pause};
 
 /// A token with less time left is renewed, as in keystoneauth.
 const MIN_LIFETIME: Duration = Duration::from_secs(120);
+/// Between failed renewals of a token that is still valid.
+const RENEWALS: Backoff = Backoff::new(KeystoneSettings::RECOVERY_PAUSE, KeystoneSettings::LONGEST_PAUSE);
 
 /// The service's own token, and the endpoint for its use.
 #[derive(Clone)]
@@ -40,8 +43,23 @@ pub struct TokenSource {
 #[derive(Default)]
 struct TokenState {
     token: Option<OwnToken>,
-    /// The last attempt, if it failed.
-    failed: Option<(Instant, Failure)>,
+    /// `Some` from a failed login until a success.
+    pause: Option<Pause<Failure>>,
+}
+
+impl TokenState {
+    /// The token, if no login is due: the token lasts, or is still valid in the pause after a failed renewal.
+    fn in_force(&self) -> Option<&OwnToken> {
+        let is_paused = self.pause.as_ref().is_some_and(|pause| !pause.left().is_zero());
+        let min_lifetime = if is_paused { Duration::ZERO } else { MIN_LIFETIME };
+        self.token.as_ref().filter(|token| token.lasts(min_lifetime))
+    }
+}
+
+impl OwnToken {
+    fn lasts(&self, lifetime: Duration) -> bool {
+        self.expires > SystemTime::now() + lifetime
+    }
 }
 
 impl TokenSource {
@@ -66,23 +84,25 @@ impl TokenSource {
     pub async fn get(&self) -> Result<OwnToken, Failure> {
         let asked = Instant::now();
         let mut state = self.state.lock().await;
-        let soon = SystemTime::now() + MIN_LIFETIME;
-        if let Some(token) = state.token.as_ref().filter(|token| token.expires > soon) {
+        if let Some(token) = state.in_force() {
             return Ok(token.clone());
         }
-        if let Some((_, failure)) = state.failed.as_ref().filter(|(failed, _)| *failed >= asked) {
+        if let Some(failure) = state.pause.as_ref().and_then(|pause| pause.failed_since(asked)) {
             return Err(failure.clone());
         }
         match self.request().await {
             Ok(token) => {
-                state.failed = None;
-                state.token = Some(token.clone());
+                *state = TokenState {
+                    token: Some(token.clone()),
+                    pause: None,
+                };
                 Ok(token)
             }
             Err(failure) => {
-                state.failed = Some((Instant::now(), failure.clone()));
+                let failure = Failure::NoOwnToken(Box::new(failure));
+                state.pause = Some(Pause::begin(state.pause.take(), &RENEWALS, failure.clone()));
                 // The present token is valid for a while, and Keystone may be down only for renewals.
-                let usable = state.token.clone().filter(|token| token.expires > SystemTime::now());
+                let usable = state.token.clone().filter(|token| token.lasts(Duration::ZERO));
                 usable.ok_or(failure)
             }
         }

@@ -1,36 +1,40 @@
-//! Asks Keystone again after a failure, although no request asks: a balancer sends no requests to a process that is not
-//! ready, so the process has to find the end of an outage itself.
+//! Asks Keystone again after a failure: single questions with growing pauses (`crate::backoff`). In an outage no
+//! request asks. A balancer sends no requests to a process that is not ready, so the process has to find the end of
+//! every failure itself.
 //!
 //! Keystone is asked to validate placet's own token. The client's token may be the cause of a failure: a token may be
-//! longer than a proxy allows. Only if Keystone refuses placet's credentials, the client's token is validated again:
-//! Keystone lets a user validate its own token without any role.
+//! longer than a proxy allows. Only if Keystone forbids placet's user to validate a client's token, the client's token
+//! is validated again: Keystone lets a user validate its own token without any role.
 
 use std::sync::PoisonError;
-use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
 
 use super::asker::Asker;
 use super::settings::KeystoneSettings;
+use crate::backoff::Backoff;
 
 impl Asker {
-    /// After each failure asks again until Keystone answers, with growing pauses. Does not end.
+    /// After each failure asks again until Keystone answers. A pause begins with the question before: a question
+    /// without an answer may take longer than the pause. Does not end.
     pub(super) async fn recover(&self) {
         loop {
             self.failure.notified().await;
-            let mut pause = self.recovery_pause;
+            let mut backoff = Backoff::new(self.recovery_pause, KeystoneSettings::LONGEST_PAUSE);
+            let mut asked = Instant::now();
             while self.availability.has_failed() {
-                tokio::time::sleep(with_jitter(pause)).await;
+                sleep_until(asked + backoff.next_pause()).await;
+                asked = Instant::now();
                 self.ask_again().await;
-                pause = KeystoneSettings::LONGEST_PAUSE.min(pause * 2).max(self.recovery_pause);
             }
         }
     }
 
-    /// Asks, unless Keystone has answered in between, or a request asks Keystone as the probe.
+    /// Asks, unless Keystone has answered a request in between.
     async fn ask_again(&self) {
         if !self.availability.has_failed() {
             return;
         }
-        let Ok(_probe) = self.outage.admit() else { return };
         let refused_for = self.refused_for.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match refused_for {
             // The failure is noted.
@@ -38,9 +42,4 @@ impl Asker {
             None => self.validate_own_token().await,
         }
     }
-}
-
-/// Between half of the pause and the whole pause, so that the processes of a cloud do not ask in step.
-fn with_jitter(pause: Duration) -> Duration {
-    pause.mul_f64(rand::random_range(0.5..=1.0))
 }

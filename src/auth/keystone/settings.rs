@@ -43,14 +43,14 @@ pub struct KeystoneSettings {
     pub connection: ConnectionSettings,
     /// How long a request may wait for Keystone, in all.
     pub limit: Duration,
-    /// After a failure, how long until Keystone is asked again although no request asks. Each further failure doubles
-    /// the pause, up to [`KeystoneSettings::LONGEST_PAUSE`].
+    /// After a failure, how long until placet asks Keystone again. Each further failure doubles the pause, up to
+    /// [`KeystoneSettings::LONGEST_PAUSE`].
     pub recovery_pause: Duration,
 }
 
 impl KeystoneSettings {
-    pub const RECOVERY_PAUSE: Duration = Duration::from_secs(1);
-    /// Short enough for a balancer that waits for the process, long enough for Keystone's lockout of a user after wrong
-    /// passwords.
-    pub const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+    pub const RECOVERY_PAUSE: Duration = Duration::from_millis(500);
+    /// Short enough for waiting clients, which are served within 10 s. Long enough for Keystone's lockout of a user
+    /// after wrong passwords.
+    pub const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 }

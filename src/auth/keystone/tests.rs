@@ -15,6 +15,9 @@ use super::*;
 use server::TestKeystone;
 use statistics::TokenCheck;
 
+/// A wait of a test ends far earlier.
+const HANG: Duration = Duration::from_secs(40);
+
 /// A token of `user` without roles that lasts for an hour.
 pub fn valid_token(user: &str) -> Arc<ValidToken> {
     Arc::new(ValidToken {
@@ -87,6 +90,24 @@ async fn request_of(
         client,
     };
     keystone.authenticate(&request).await
+}
+
+/// With short pauses between the questions after a failure.
+fn recovering(server: &TestKeystone, change: impl FnOnce(&mut KeystoneSettings)) -> Keystone {
+    start(server, |settings| {
+        settings.recovery_pause = Duration::from_millis(20);
+        change(settings);
+    })
+}
+
+/// Waits for the state, and returns whether Keystone reached the state.
+async fn reaches(keystone: &Keystone, state: KeystoneState) -> bool {
+    let reached = async {
+        while keystone.state() != state {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(HANG, reached).await.is_ok()
 }
 
 async fn with_token(keystone: &Keystone, token: &str) -> Result<Arc<Caller>, Denied> {

@@ -13,7 +13,6 @@ use super::cache::TokenCache;
 use super::client::Client;
 use super::failure::{Failure, StartError};
 use super::identity_service::IdentityService;
-use super::outage::Outage;
 use super::settings::KeystoneSettings;
 use super::single_flight::{SingleFlight, Validation};
 use super::slots::Slots;
@@ -46,16 +45,15 @@ impl Validator {
     /// A certificate that cannot be used, or no thread.
     pub fn start(settings: &KeystoneSettings) -> Result<Validator, StartError> {
         let statistics = Arc::<KeystoneStatistics>::default();
-        let outage = Arc::new(Outage::new(settings.limit));
-        let client = Client::new(settings, Arc::clone(&outage), Arc::clone(&statistics))?;
+        let availability = Arc::<Availability>::default();
+        let client = Client::new(settings, Arc::clone(&availability), Arc::clone(&statistics))?;
         let asker = Arc::new(Asker {
             keystone: IdentityService::new(settings, client),
             cache: TokenCache::new(settings.cache_time, Arc::clone(&statistics)),
             statistics,
             slots: Slots::new(),
-            outage,
             limit: settings.limit,
-            availability: Availability::default(),
+            availability,
             refused_for: Mutex::default(),
             failure: Notify::new(),
             recovery_pause: settings.recovery_pause,
@@ -104,13 +102,13 @@ impl Validator {
             self.asker.statistics.count_look_up(look_up);
             return Ok(in_time);
         }
-        let probe = self.asker.outage.admit().inspect_err(|_| {
+        self.asker.availability.admit().inspect_err(|_| {
             self.asker.statistics.count_look_up(LookUp::Refused);
         })?;
         let work = {
             let asker = Arc::clone(&self.asker);
             let (text, client) = (text.to_owned(), wait.client.to_owned());
-            async move { asker.validate(hash, &text, may_be_expired, &client, probe).await }
+            async move { asker.validate(hash, &text, may_be_expired, &client).await }
         };
         let validation = self.flights.run(&self.runtime, (hash, may_be_expired), work);
         let token = timeout_at(wait.deadline, validation)

@@ -13,15 +13,15 @@ mod tests;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::backoff::{Backoff, Pause};
 use crate::db::SetupError;
 use crate::error::Detail;
 
 /// How many attempts run side by side while attempts succeed.
 const MAX_PARALLEL: usize = 4;
-/// The pause after the first failure. Each further failure doubles the pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const BACKOFF: Backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE);
 
 /// The attempts to open a connection to one database. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -40,27 +40,19 @@ struct AttemptsState {
     /// The time and the error of the last failed attempt.
     last_failure: Option<(Instant, Detail)>,
     /// `Some` from a failure of the connection until a success.
-    backoff: Option<Backoff>,
+    pause: Option<Pause<ConnectFailure>>,
 }
 
-#[derive(Debug)]
-struct Backoff {
-    /// Before jitter.
-    pause: Duration,
-    /// When the last attempt failed.
-    failed: Instant,
-    until: Instant,
-    /// The fields of the last [`SetupError::Connect`].
+/// The fields of a [`SetupError::Connect`].
+#[derive(Debug, Clone)]
+struct ConnectFailure {
     place: String,
     detail: String,
 }
 
-impl Backoff {
-    fn error(&self) -> SetupError {
-        SetupError::Connect {
-            place: self.place.clone(),
-            detail: self.detail.clone(),
-        }
+impl From<ConnectFailure> for SetupError {
+    fn from(ConnectFailure { place, detail }: ConnectFailure) -> SetupError {
+        SetupError::Connect { place, detail }
     }
 }
 
@@ -70,10 +62,10 @@ impl ConnectAttempts {
     /// # Errors
     /// The error of `open`, or of another attempt that failed since the call.
     pub fn run<T>(&self, open: impl FnOnce() -> Result<T, SetupError>) -> Result<T, SetupError> {
-        let in_backoff = self.begin()?;
+        let follows_failure = self.begin()?;
         let _running = RunningAttempt(&self.0);
         let opened = open();
-        self.record(opened.as_ref().err(), in_backoff);
+        self.record(opened.as_ref().err(), follows_failure);
         opened
     }
 
@@ -82,57 +74,48 @@ impl ConnectAttempts {
         let called = Instant::now();
         let mut state = self.0.lock();
         loop {
-            let now = Instant::now();
-            let pause = match &state.backoff {
+            if let Some(failure) = state.pause.as_ref().and_then(|pause| pause.failed_since(called)) {
+                return Err(failure.clone().into());
+            }
+            let wait = match &state.pause {
                 None if state.running < MAX_PARALLEL => break,
-                None => LONGEST_PAUSE,
-                Some(backoff) if backoff.failed >= called => return Err(backoff.error()),
-                Some(backoff) if state.running == 0 && backoff.until <= now => break,
                 // The end of a running attempt is notified.
+                None => LONGEST_PAUSE,
                 Some(_) if state.running > 0 => LONGEST_PAUSE,
-                Some(backoff) => backoff.until - now,
+                Some(pause) if pause.left().is_zero() => break,
+                Some(pause) => pause.left(),
             };
-            let waited = self.0.ended.wait_timeout(state, pause);
+            let waited = self.0.ended.wait_timeout(state, wait);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.running += 1;
-        Ok(state.backoff.is_some())
+        Ok(state.pause.is_some())
     }
 
     /// Whether a caller would have to wait, because an attempt failed.
     pub fn is_paused(&self) -> bool {
         let state = self.0.lock();
-        let is_paused = |backoff: &Backoff| state.running > 0 || Instant::now() < backoff.until;
-        state.backoff.as_ref().is_some_and(is_paused)
+        let pause = state.pause.as_ref();
+        pause.is_some_and(|pause| state.running > 0 || !pause.left().is_zero())
     }
 
-    /// Only an error of the connection begins a backoff. A missing file, for example, is found without the database.
-    fn record(&self, error: Option<&SetupError>, in_backoff: bool) {
+    /// Only an error of the connection begins a pause. A missing file, for example, is found without the database.
+    fn record(&self, error: Option<&SetupError>, follows_failure: bool) {
         let mut state = self.0.lock();
         let Some(error) = error else {
-            state.backoff = None;
+            state.pause = None;
             return;
         };
-        let now = Instant::now();
         state.failures += 1;
-        state.last_failure = Some((now, error.detail()));
+        state.last_failure = Some((Instant::now(), error.detail()));
         if let SetupError::Connect { place, detail } = error {
-            let pause = match &state.backoff {
-                None => FIRST_PAUSE,
-                // The attempt ran beside the attempt whose failure began the pause.
-                Some(_) if !in_backoff => return,
-                Some(backoff) => (backoff.pause * 2).min(LONGEST_PAUSE),
-            };
-            // With jitter, so that the processes of a cloud do not try in step.
-            let until = now + pause.mul_f64(rand::random_range(0.5..=1.0));
+            // The attempt ran beside the attempt whose failure began the pause.
+            if state.pause.is_some() && !follows_failure {
+                return;
+            }
             let (place, detail) = (place.clone(), detail.clone());
-            state.backoff = Some(Backoff {
-                pause,
-                failed: now,
-                until,
-                place,
-                detail,
-            });
+            let previous = state.pause.take();
+            state.pause = Some(Pause::begin(previous, &BACKOFF, ConnectFailure { place, detail }));
         }
     }
 

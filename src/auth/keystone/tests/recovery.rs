@@ -2,26 +2,6 @@
 
 use super::*;
 
-/// A wait ends far earlier.
-const HANG: Duration = Duration::from_secs(40);
-
-fn recovering(server: &TestKeystone, change: impl FnOnce(&mut KeystoneSettings)) -> Keystone {
-    start(server, |settings| {
-        settings.recovery_pause = Duration::from_millis(20);
-        change(settings);
-    })
-}
-
-/// Waits for the state, and returns whether Keystone reached the state.
-async fn reaches(keystone: &Keystone, state: KeystoneState) -> bool {
-    let reached = async {
-        while keystone.state() != state {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(HANG, reached).await.is_ok()
-}
-
 #[tokio::test]
 async fn found_n2_a_process_that_no_client_asks_is_available_with_its_own_token() {
     let server = TestKeystone::start();
@@ -100,4 +80,57 @@ async fn found_n2_a_failure_of_one_token_ends_with_placets_own() {
     server.change(|state| state.status = None);
     assert!(reaches(&keystone, KeystoneState::Available).await);
     assert!(server.has_validated_own_token());
+}
+
+/// Found by a verifier: 20 requests with 20 new tokens were 20 logins, and Keystone locked the user of placet out.
+#[tokio::test]
+async fn found_n1_with_a_wrong_password_no_request_logs_in() {
+    let server = TestKeystone::start();
+    let tokens: Vec<String> = (0..20).map(|number| format!("token-{number}")).collect();
+    for token in &tokens {
+        server.add(token, of_project("ann", &["admin"]));
+    }
+    let keystone = start(&server, |_| ());
+    with_token(&keystone, &tokens[0]).await.expect("a caller");
+    // As Keystone does when an operator changes the password.
+    server.change(|state| {
+        state.own_tokens.clear();
+        state.refuses_logins = true;
+    });
+    for token in &tokens[1..] {
+        assert_eq!(with_token(&keystone, token).await, Err(unavailable()), "{token}");
+    }
+    assert_eq!(server.refused_logins(), 1);
+    with_token(&keystone, &tokens[0]).await.expect("a cached token");
+}
+
+#[tokio::test]
+async fn found_n1_requests_are_served_when_the_password_is_mended() {
+    let server = TestKeystone::start();
+    server.add("t", of_project("ann", &["admin"]));
+    server.change(|state| state.refuses_logins = true);
+    let keystone = recovering(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::RefusesCredentials).await);
+    assert_eq!(with_token(&keystone, "t").await, Err(unavailable()));
+    server.change(|state| state.refuses_logins = false);
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    with_token(&keystone, "t").await.expect("a caller");
+}
+
+/// A second login takes place after a pause, and each further pause is longer: 20 logins would take a minute.
+#[tokio::test]
+async fn found_n1_a_renewal_that_fails_is_not_repeated_by_each_request() {
+    let server = TestKeystone::start();
+    server.change(|state| state.own_lifetime = Duration::from_secs(119));
+    let keystone = start(&server, |_| ());
+    assert!(reaches(&keystone, KeystoneState::Available).await);
+    server.change(|state| state.refuses_logins = true);
+    for number in 0..20 {
+        assert_eq!(
+            with_token(&keystone, &format!("garbage-{number}")).await,
+            Err(rejected())
+        );
+    }
+    let refused = server.refused_logins();
+    assert!((1..20).contains(&refused), "{refused} logins");
 }

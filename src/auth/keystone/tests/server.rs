@@ -42,6 +42,9 @@ pub struct State {
     /// The tokens in the order in which they were validated.
     validated: Vec<String>,
     logins: u32,
+    /// The password of the service is wrong.
+    pub refuses_logins: bool,
+    refused_logins: u32,
     shared: Option<Arc<Mutex<State>>>,
 }
 
@@ -156,6 +159,10 @@ impl TestKeystone {
     pub fn logins(&self) -> u32 {
         self.state.lock().expect("the state").logins
     }
+
+    pub fn refused_logins(&self) -> u32 {
+        self.state.lock().expect("the state").refused_logins
+    }
 }
 
 impl Drop for TestKeystone {
@@ -223,7 +230,8 @@ fn answer(mut connection: TcpStream, state: &Mutex<State>) {
 
 fn log_in(state: &mut State, body: &[u8]) -> Answer {
     let body: Value = serde_json::from_slice(body).expect("JSON");
-    if body["auth"]["identity"]["password"]["user"]["password"] != PASSWORD {
+    if state.refuses_logins || body["auth"]["identity"]["password"]["user"]["password"] != PASSWORD {
+        state.refused_logins += 1;
         return refusal(401, "The request you have made requires authentication.");
     }
     state.logins += 1;

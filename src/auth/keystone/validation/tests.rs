@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use tokio::time::timeout;
 
 use super::*;
 use crate::auth::keystone::KeystoneState;
@@ -101,26 +100,4 @@ async fn found_n2_a_token_that_keystone_does_not_take_says_nothing_of_keystone()
         let availability = &validator.asker.availability;
         assert_eq!(availability.state(), KeystoneState::Available, "{status}");
     }
-}
-
-#[tokio::test]
-async fn a_probe_goes_on_if_the_time_of_its_request_is_over() {
-    let mut server = TestKeystone::start();
-    let validator = Validator::start(&settings(&server)).expect("a thread");
-    let found = validator.validate("garbage", false, until(Instant::now() + LATE)).await;
-    assert!(found.is_ok_and(|token| token.is_none()));
-    server.stop();
-    let found = validator.validate("garbage", false, until(Instant::now() + LATE)).await;
-    assert!(found.is_err() && validator.asker.outage.is_down());
-    server.restart();
-    server.change(|state| state.hangs = true);
-    let found = validator.validate("probe", false, until(Instant::now() + SOON)).await;
-    assert!(found.is_err_and(|failure| failure == Failure::NoTime));
-    server.change(|state| state.hangs = false);
-    let is_up = async {
-        while validator.asker.outage.is_down() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    timeout(LATE / 10, is_up).await.expect("Keystone answers the probe");
 }
