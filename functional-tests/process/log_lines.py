@@ -14,7 +14,7 @@ LINE = re.compile(
     r"(?P<id>req-[0-9a-f-]{36})(?: \(global (?P<global>\S+)\))?(?: \(trace (?P<trace>\S+ \S+)\))? (?P<remote>\S+) "
     r'"(?P<method>[^ "]+) (?P<path>[^ "]+)" status: (?P<status>\d{3}) len: (?P<length>\d+) '
     r"microversion: (?P<version>\d\.\d+|-) time: (?P<ms>\d+\.\d+) ms "
-    r'user: (?P<user>\S+) project: (?P<project>\S+) agent: "(?P<agent>(?:[^"\\]|\\.)*)"(?: (?P<decided>granted|refused): (?P<text>.*))?$')
+    r'user: (?P<user>\S+) project: (?P<project>\S+) agent: "(?P<agent>(?:[^"\\]|\\.)*)"(?: (?P<decided>granted|released|refused): (?P<text>.*))?$')
 GLOBAL = "req-3875499c-74fd-4723-ac9a-c34bbb5f9738"
 
 

@@ -48,7 +48,7 @@ def traces():
 
 
 def decided(log, how):
-    """What the lines of requests say about claims that were `granted` or `refused`."""
+    """What the lines of requests say about claims that were `granted` or `refused`, and about what was `released`."""
     return [line["text"] for line in requests_in(log) if line["decided"] == how]
 
 
@@ -92,11 +92,50 @@ def granted_writes():
         grants = decided(placet.log(), "granted")
         equal(len(grants), 4, grants)
         check(re.fullmatch(rf"consumer {consumer(0)}: .*VCPU:1 on {HOST}.*", grants[0]), grants[0])
-        two = rf"2 consumers, the first {consumer(1)}: .*VCPU:1 on {HOST}.*; 1 released"
+        two = rf"2 consumers, the first {consumer(1)}: .*VCPU:1 on {HOST}.*; 1 released: {consumer(0)}"
         forty = rf"40 consumers, the first {consumer(10)}: VCPU:1 on \S+ \([0-9a-f-]{{36}}\)"
         check(re.fullmatch(two, grants[1]) and re.fullmatch(forty, grants[2]), grants)
         equal(grants[3], f"workload web ({consumer(91)}): 2 consumers, the first {placed['consumer']}: "
-              f"VCPU:1 on {placed['host_name']} ({placed['host']})")
+              f"VCPU:1 on {placed['host_name']} ({placed['host']}); 1 attempt")
+
+
+@case("found_u6: the line of a release says who released what where, bounded, and a dry run releases nothing")
+def released_writes():
+    with folder() as here, Placet(here, {}) as placet:
+        rest = placet.rest
+        prepare(rest)
+        body = claim(HOSTS[0]) | {"allocations": {HOSTS[0]: {"resources": {"VCPU": 2}}}}
+        rest.must("PUT", f"/allocations/{consumer(0)}", body)
+        rest.must("DELETE", f"/allocations/{consumer(0)}")
+        rest("DELETE", f"/allocations/{consumer(0)}")
+        workload = {"generation": None, "name": "web", "roles": [{"name": "r", "count": 3, "query": "resources=VCPU:1"}]}
+        first = rest.must("PUT", f"/v1/workloads/{consumer(91)}", workload).json["replicas"][0]
+        rest.must("DELETE", f"/v1/workloads/{consumer(91)}?dry_run=true")
+        rest.must("DELETE", f"/v1/workloads/{consumer(91)}")
+        placet.stop()
+        released = decided(placet.log(), "released")
+        equal(len(released), 2, placet.log())
+        check(re.fullmatch(rf"consumer {consumer(0)}: VCPU:2 on {HOST}", released[0]), released)
+        equal(released[1], f"workload web ({consumer(91)}): 3 consumers, the first {first['consumer']}: "
+              f"VCPU:1 on {first['host_name']} ({first['host']})")
+
+
+@case("found_u6: the line of a reshape says who has what where, who was released, and which inventories were replaced")
+def reshapes():
+    with folder() as here, Placet(here, {}) as placet:
+        rest = placet.rest
+        prepare(rest)
+        for number in (0, 1):
+            rest.must("PUT", f"/allocations/{consumer(number)}", claim(HOSTS[0]))
+        path = f"/resource_providers/{HOSTS[0]}/inventories"
+        stands = rest.must("GET", path).json
+        given = [claim(HOSTS[0]) | {"consumer_generation": 1}, claim(HOSTS[0]) | {"consumer_generation": 1, "allocations": {}}]
+        body = {"inventories": {HOSTS[0]: stands}, "allocations": {consumer(n): given[n] for n in (0, 1)}}
+        equal(rest("POST", "/reshaper", body, headers={"x-roles": "service"}).status, 204)
+        placet.stop()
+        line = decided(placet.log(), "granted")[-1]
+        check(re.fullmatch(rf"consumer {consumer(0)}: .*VCPU:1 on {HOST}.*; 1 released: {consumer(1)}; "
+                           rf"inventories of {HOST}", line), line)
 
 
 @case("a slow request is logged once more as a warning with its ids, and says where the time went")

@@ -95,6 +95,25 @@ pub struct Delete {
     pub is_dry_run: bool,
 }
 
+/// A deleted workload, and the replicas that lost their allocations. A dry run releases no replica.
+#[derive(Debug)]
+pub struct Deleted {
+    pub row: WorkloadRow,
+    pub released: Vec<Replica>,
+}
+
+impl Deleted {
+    /// An adopted consumer keeps its allocations.
+    fn of(stored: StoredWorkload) -> Deleted {
+        let StoredWorkload { row, mut replicas } = stored;
+        replicas.retain(|it| !it.row.is_adopted && it.is_placed());
+        Deleted {
+            row,
+            released: replicas,
+        }
+    }
+}
+
 /// A consumer that becomes a replica.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopted {

@@ -31,15 +31,19 @@ pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
 }
 
 async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
-    let granted = context.granted(|model| Some(granted::by_claim(model, &claim)));
+    let granted = context.log_text(|model| Some(granted::by_claim(model, &claim.consumers)));
     context.model().submit(claim).await?;
     Ok(Reply::no_content().granted(granted))
 }
 
 pub async fn release(context: RequestContext) -> Result<Reply> {
     let consumer = context.field("consumer_uuid");
-    context.model().submit(Release { consumer }).await?;
-    Ok(Reply::no_content())
+    let release = Release {
+        consumer: consumer.clone(),
+    };
+    let shares = context.model().submit(release).await?;
+    let released = context.log_text(|model| Some(granted::by_release(model, &consumer, &shares)));
+    Ok(Reply::no_content().released(released))
 }
 
 pub async fn list_of_provider(context: RequestContext) -> Result<Reply> {

@@ -29,7 +29,7 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
     match context.while_connected(placed).await? {
         PlaceAnswer::Placed(placed) => {
             let (amounts, is_dry_run) = (placed.amounts(), request.is_dry_run);
-            let granted = context.granted(|model| granted::by_call(model, &placed).filter(|_| !is_dry_run));
+            let granted = context.log_text(|model| granted::by_call(model, &placed).filter(|_| !is_dry_run));
             let reply = context.write(amounts, move || wire::write(&request, &placed)).await?;
             Ok(reply.granted(granted))
         }

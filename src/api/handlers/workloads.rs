@@ -61,7 +61,7 @@ async fn put(context: &RequestContext, request: Put) -> Result<Reply> {
     let (settings, caller) = (context.settings().workload_search(), context.caller_key());
     let report = workloads::put(context.model(), request, &settings, &caller);
     let report = context.while_connected(report).await?;
-    let granted = context.granted(|model| granted::to_workload(model, &report));
+    let granted = context.log_text(|model| granted::to_workload(model, &report));
     Ok(write(context, report).await?.granted(granted))
 }
 
@@ -80,8 +80,9 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
     let stored = workloads::fetch(context.current_reader(), uuid.clone()).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
-    workloads::delete(context.model(), &uuid, generation, how).await?;
-    Ok(Reply::no_content())
+    let deleted = workloads::delete(context.model(), &uuid, generation, how).await?;
+    let released = context.log_text(|model| granted::by_deletion(model, &deleted));
+    Ok(Reply::no_content().released(released))
 }
 
 /// The project whose workloads the caller sees, if it names `project` or none; `None`: those of all projects.

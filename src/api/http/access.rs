@@ -18,10 +18,13 @@ pub struct Times {
     pub body: Option<Duration>,
 }
 
-/// The decision about a claim.
+/// The decision about a claim or a release.
+#[derive(Debug)]
 pub enum Decided {
     /// The consumers, their resources, and the providers.
     Granted(String),
+    /// As `Granted`, of consumers that lost their allocations.
+    Released(String),
     /// The reason of a refusal.
     Refused(String),
 }
@@ -31,6 +34,7 @@ impl Decided {
     fn field(&self) -> (&'static str, &str) {
         match self {
             Decided::Granted(text) => ("granted", shortened(text)),
+            Decided::Released(text) => ("released", shortened(text)),
             Decided::Refused(text) => ("refused", shortened(text)),
         }
     }

@@ -93,7 +93,7 @@ async fn answer_logged(
         Err(checks::behind_the_last_request())
     };
     let decided = match &mut outcome {
-        Ok(reply) => reply.take_granted().map(access::Decided::Granted),
+        Ok(reply) => reply.take_decided(),
         Err(refusal) => refusal.log_reason().map(access::Decided::Refused),
     };
     let varies = !head.native && outcome.as_ref().map_or_else(HttpRefusal::varies, |_| true);

@@ -8,6 +8,7 @@ use actix_web::http::{StatusCode, header};
 use actix_web::web::Bytes;
 use chrono::{DateTime, Utc};
 
+use super::access::Decided;
 use super::streaming::StreamingBody;
 use crate::version::{self, Version};
 
@@ -23,8 +24,8 @@ pub struct Reply {
     no_cache: bool,
     /// The age of the snapshot, if it may be stale.
     stale: Option<Duration>,
-    /// The grant of the write, for the line of the log.
-    granted: Option<String>,
+    /// What a write granted or released, for the line of the log.
+    decided: Option<Decided>,
 }
 
 impl Reply {
@@ -66,17 +67,28 @@ impl Reply {
             modified: None,
             no_cache: false,
             stale: None,
-            granted: None,
+            decided: None,
         }
     }
 
-    /// With the grant of the write, for the line of the log.
-    pub fn granted(self, granted: Option<String>) -> Reply {
-        Reply { granted, ..self }
+    /// With what the write granted, for the line of the log.
+    pub fn granted(self, text: Option<String>) -> Reply {
+        Reply {
+            decided: text.map(Decided::Granted),
+            ..self
+        }
     }
 
-    pub(in crate::api) fn take_granted(&mut self) -> Option<String> {
-        self.granted.take()
+    /// With what the write released, for the line of the log.
+    pub fn released(self, text: Option<String>) -> Reply {
+        Reply {
+            decided: text.map(Decided::Released),
+            ..self
+        }
+    }
+
+    pub(in crate::api) fn take_decided(&mut self) -> Option<Decided> {
+        self.decided.take()
     }
 
     /// 201 instead of 200, with `Location`.

@@ -179,9 +179,9 @@ impl RequestContext {
         self.while_connected(self.model().in_time(self.write_long(write))).await
     }
 
-    /// The grant of a write, for the request's line of the log; `None` if the log has no lines about requests.
-    pub fn granted(&self, granted: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
-        access::is_logged().then(|| granted(self.model())).flatten()
+    /// The text of a write for the request's line of the log; `None` if the log has no lines about requests.
+    pub fn log_text(&self, text: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
+        access::is_logged().then(|| text(self.model())).flatten()
     }
 
     pub fn statistics(&self) -> Arc<HttpStatistics> {

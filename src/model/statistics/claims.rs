@@ -88,7 +88,7 @@ impl ClaimStatistics {
         match answer {
             Ok(report) => {
                 self.granted.add(report.change.placed.len() as u64);
-                self.released.add(report.change.released as u64);
+                self.released.add(report.change.released.len() as u64);
                 if let Some(reason) = report.reasons.kept().first() {
                     let pending = report.replicas.iter().filter(|it| !it.replica.is_placed());
                     self.refuse(name_of(reason.code), pending.count() as u64);

@@ -154,7 +154,7 @@ async fn a_claim_and_a_release_of_two_processes_leave_all_or_nothing() {
         let claimed = actix_web::rt::spawn(async move { model.submit(again).await });
         let released = actix_web::rt::spawn(async move { second.submit(release).await });
         let (claimed, released) = (claimed.await.unwrap(), released.await.unwrap());
-        assert_eq!(released, Ok(()), "round {round}");
+        assert!(released.is_ok(), "round {round}: {released:?}");
         assert!(
             matches!(claimed, Ok(()) | Err(Error::StaleConsumerGeneration { .. })),
             "round {round}: {claimed:?}"

@@ -46,6 +46,8 @@ pub struct PlanJob {
     /// Of a new workload.
     pub incarnation: Incarnation,
     pub read_spec: ReadSpec,
+    /// How many plans the request has taken, the next plan included.
+    pub attempts: u32,
 }
 
 /// A staying replica.

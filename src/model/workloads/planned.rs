@@ -13,11 +13,12 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The report of the write, with the writer's answer.
-    pub fn written(self, claimed: &SetAnswer) -> Report {
+    /// The report of the write, with the writer's answer to the last attempt.
+    pub fn written(self, claimed: &SetAnswer, attempts: u32) -> Report {
         let change = Change {
             placed: self.set.placed.iter().map(|choice| choice.uuid().to_owned()).collect(),
-            released: self.set.released.len(),
+            released: self.set.released.into_iter().map(|(consumer, _)| consumer).collect(),
+            attempts,
         };
         Report {
             change,

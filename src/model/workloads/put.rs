@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::report::Report;
 use super::report::judge::ReportJob;
 use super::spec::Role;
-use super::{Delete, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, found};
+use super::{Delete, Deleted, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, found};
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
@@ -77,6 +77,7 @@ impl PlanJob {
             settings: settings.clone(),
             incarnation: Incarnation::random(),
             read_spec: model.read_spec,
+            attempts: 0,
         }
     }
 }
@@ -92,6 +93,7 @@ impl PlannedRequest for PlanJob {
         self.found = Arc::new(model.reader(false).read(read).await?);
         self.snapshot = newest_for(model, &self.put.spec.roles).await?;
         self.held = Arc::clone(held);
+        self.attempts += 1;
         Ok(())
     }
 
@@ -146,7 +148,7 @@ impl PlannedRequest for PlanJob {
         Ok(match answer {
             None => plan.report,
             Some(claimed) if self.put.is_dry_run => plan.report.with_claimed(&claimed),
-            Some(claimed) => plan.written(&claimed),
+            Some(claimed) => plan.written(&claimed, self.attempts),
         })
     }
 }
@@ -175,7 +177,7 @@ async fn check_new_consumers(model: &Model, set: &Set, refusal: &ClaimRefusal) -
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::StaleGeneration`]. [`Error::WorkloadInUse`] unless the deletion is forced.
-pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Delete) -> Result<()> {
+pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Delete) -> Result<Deleted> {
     let Delete { is_forced, is_dry_run } = how;
     let deadline = model.writer_deadline();
     while BootInstant::now() < deadline {
@@ -192,20 +194,17 @@ pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Del
                 generation,
             ));
         }
-        let placed = stored
-            .replicas
-            .into_iter()
-            .filter(|it| !it.row.is_adopted && it.is_placed());
+        let mut deleted = Deleted::of(stored);
+        let released = deleted.released.iter();
         let set = Set {
             uuid: uuid.to_owned(),
             known: Some(known),
-            named: stored.row.named,
-            released: placed
-                .filter_map(|it| Some((it.row.consumer, it.generation?)))
+            named: deleted.row.named,
+            released: released
+                .filter_map(|it| Some((it.row.consumer.clone(), it.generation?)))
                 .collect(),
             ..Set::default()
         };
-        let released = if is_dry_run { 0 } else { set.released.len() };
         let decided = if is_dry_run {
             model.dry_run(set, deadline).await
         } else {
@@ -213,8 +212,11 @@ pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Del
         };
         match decided {
             Ok(_) => {
-                model.claim_statistics.released.add(released as u64);
-                return Ok(());
+                if is_dry_run {
+                    deleted.released.clear();
+                }
+                model.claim_statistics.released.add(deleted.released.len() as u64);
+                return Ok(deleted);
             }
             // The workload changed since the read.
             Err(Error::ClaimRefused(_) | Error::StaleGeneration { .. }) => {}

@@ -50,12 +50,14 @@ impl Report {
     }
 }
 
-/// Replicas that got a place from a write, and replicas that lost a place. A dry run changes nothing.
+/// Replicas that got a place from a write, and replicas that lost a place, by the uuids of their consumers. A dry run
+/// changes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Uuids of consumers.
     pub placed: Vec<String>,
-    pub released: usize,
+    pub released: Vec<String>,
+    /// How many plans the write took. A further plan is made if another write came first.
+    pub attempts: u32,
 }
 
 /// A replica with its host.

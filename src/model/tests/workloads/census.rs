@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::interleaving::place_while;
 use super::violations::{broken, listed, page, report};
 use super::*;
 use crate::model::census::{Census, Figures, figures};
@@ -133,13 +134,17 @@ async fn found_u6_the_log_says_which_replicas_got_what_where() {
     assert_eq!(
         text,
         format!(
-            "workload workload-900 ({}): 3 consumers, the first {first}: VCPU:1 on {name} ({host})",
+            "workload workload-900 ({}): 3 consumers, the first {first}: VCPU:1 on {name} ({host}); 1 attempt",
             uuid(WORKLOAD)
         )
     );
     let fewer = place(&f.model, put(WORKLOAD, Some(1), spec(1, None))).await.unwrap();
     let text = granted::to_workload(&f.model, &fewer).unwrap();
-    assert!(text.ends_with("): 2 released"), "{text}");
+    let first = &fewer.change.released[0];
+    assert!(
+        text.ends_with(&format!("): 2 released, the first {first}; 1 attempt")),
+        "{text}"
+    );
     let same = place(&f.model, put(WORKLOAD, Some(2), spec(1, None))).await.unwrap();
     assert_eq!(granted::to_workload(&f.model, &same), None);
     let dry = Put {
@@ -150,6 +155,41 @@ async fn found_u6_the_log_says_which_replicas_got_what_where() {
         granted::to_workload(&f.model, &place(&f.model, dry).await.unwrap()),
         None
     );
+}
+
+#[actix_web::test]
+async fn found_u6_the_log_says_how_many_attempts_a_write_took() {
+    let f = cluster(&SITES).await;
+    place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
+    let (report, _) = place_while(&f.model, put(WORKLOAD, Some(1), spec(3, None)), async |plan, _| {
+        if plan == 1 {
+            delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default())
+                .await
+                .unwrap();
+            place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
+        }
+    })
+    .await;
+    let text = granted::to_workload(&f.model, &report.unwrap()).unwrap();
+    assert!(text.ends_with("; 2 attempts"), "{text}");
+}
+
+#[actix_web::test]
+async fn found_u6_the_log_says_which_replicas_a_deletion_released() {
+    let f = cluster(&SITES).await;
+    let placed = place(&f.model, put(WORKLOAD, None, spec(2, None))).await.unwrap();
+    let dry = Delete {
+        is_dry_run: true,
+        ..Delete::default()
+    };
+    let foreseen = delete(&f.model, &uuid(WORKLOAD), None, dry).await.unwrap();
+    assert_eq!(granted::by_deletion(&f.model, &foreseen), None);
+    let deleted = delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        .await
+        .unwrap();
+    let text = granted::to_workload(&f.model, &placed).unwrap();
+    let released = granted::by_deletion(&f.model, &deleted).unwrap();
+    assert_eq!(format!("{released}; 1 attempt"), text);
 }
 
 #[actix_web::test]

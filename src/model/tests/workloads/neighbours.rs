@@ -303,7 +303,7 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
                 (Err(Error::WorkloadInUse { .. }), Ok(_)) => {
                     delete(&f.model, &uuid(second), None, Delete::default()).await.unwrap();
                 }
-                (Ok(()), Err(Error::BadRequest { .. })) => {
+                (Ok(_), Err(Error::BadRequest { .. })) => {
                     place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
                 }
                 both => panic!("round {round}, {count} replicas: {both:?}"),
