@@ -61,10 +61,14 @@ class Engine:
         elif self.kind == "mariadb":
             self.nodes = [mariadb.Server(durable=self.durable, settings=self.settings)]
             self.nodes[0].make().start()
-        elif self.kind != "sqlite":
-            self.cluster = {"postgresql-pair": postgresql.Pair, "galera": galera.Cluster}[self.kind](self.durable)
-            self.nodes = self.cluster.nodes
-            self.cluster.start()
+        elif self.kind == "postgresql-pair":
+            self._start_cluster(postgresql.Pair(self.durable))
+        elif self.kind == "galera":
+            self._start_cluster(galera.Cluster(self.durable, self.settings))
+
+    def _start_cluster(self, cluster):
+        self.cluster, self.nodes = cluster, cluster.nodes
+        cluster.start()
 
     def __exit__(self, *_):
         for node in self.nodes:

@@ -34,8 +34,8 @@ def library():
 
 
 class Server(mariadb.Server):
-    def __init__(self, number, durable):
-        super().__init__(f"galera-{number}", durable)
+    def __init__(self, number, durable, settings=None):
+        super().__init__(f"galera-{number}", durable, settings)
         self.number = number
         machine.program("rsync", "rsync")
         self.library = library()
@@ -127,8 +127,9 @@ class Server(mariadb.Server):
 
 
 class Cluster:
-    def __init__(self, durable=False):
-        self.nodes = [Server(n, durable) for n in range(NODES)]
+    def __init__(self, durable=False, settings=None):
+        """`settings` are those of each node, added to the node's own."""
+        self.nodes = [Server(n, durable, settings) for n in range(NODES)]
         for node in self.nodes:
             node.peers = self.nodes
 
