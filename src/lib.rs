@@ -6,10 +6,12 @@
 pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod backoff;
+pub(crate) mod caller;
 pub mod cli;
 pub(crate) mod config;
 pub(crate) mod db;
 pub(crate) mod error;
+pub(crate) mod fair_queue;
 pub(crate) mod interrupt;
 pub(crate) mod live_value;
 pub(crate) mod log_context;

@@ -8,7 +8,6 @@
 //! The threads have a lower priority than the HTTP workers, so a machine whose cores all search still answers short
 //! requests at once.
 
-mod fair_queue;
 mod large_value;
 mod pool;
 
@@ -17,13 +16,13 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-pub use fair_queue::CallerKey;
-use fair_queue::QueueLimits;
 pub use large_value::LargeValue;
 pub use pool::{Pool, PoolJob};
 use rustix::time::{ClockId, clock_gettime};
 
+pub use crate::caller::CallerKey;
 use crate::error::{Error, Result};
+use crate::fair_queue::QueueLimits;
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 
 /// How much processor time a search may take on an HTTP worker. Handing a search to a thread of a pool takes some ten
@@ -207,6 +206,21 @@ mod tests {
         let panic = |_| -> Result<()> { panic!("a defect") };
         let (_, result) = attempt_within(Interrupt::after(1), panic).expect("it took no step");
         assert!(matches!(result, Err(Error::Internal { .. })));
+    }
+
+    #[tokio::test]
+    async fn hostile_11_large_bodies_of_a_caller_delay_no_body_of_a_second_caller() {
+        let pools = Pools::start(1).expect("runtimes");
+        let [first, second] = ["first", "second"].map(|user| CallerKey::of_user(user, "project"));
+        let reading = (0..6).map(|_| {
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let job = pools.bodies.start(&first, move || Ok(released.recv().is_ok()));
+            (job, release)
+        });
+        let reading: Vec<_> = reading.collect();
+        let read = pools.read(&second, SMALL_BODY_BYTES + 1, || Ok(7));
+        assert_eq!(tokio::time::timeout(Duration::from_secs(60), read).await, Ok(Ok(7)));
+        drop(reading);
     }
 
     #[tokio::test]

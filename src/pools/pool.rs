@@ -9,8 +9,9 @@ use std::task::{Context, Poll};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-use super::fair_queue::{CallerKey, FairQueue, JobId, QueueLimits};
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
+use crate::fair_queue::{FairQueue, JobId, QueueLimits};
 use crate::log_context;
 use crate::mutants::{self, Mutant};
 

@@ -1,29 +1,12 @@
-//! A queue of jobs that is fair between callers. Pure: `pool.rs` has the threads and the lock.
+//! A queue of jobs that is fair between callers. Pure: `pools/pool.rs` has the threads and the lock.
 //!
 //! The caller with the fewest running jobs is served next, and among equals the caller that was served longest ago. The
 //! number of running jobs of a caller is limited. If the queue is full, the caller with the most waiting jobs loses its
 //! newest job: only the caller that filled the queue is refused.
 
 use std::collections::{HashMap, VecDeque};
-use std::net::IpAddr;
-use std::sync::Arc;
 
-/// The key of a caller. Jobs of different callers share a queue fairly.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CallerKey(Arc<str>);
-
-impl CallerKey {
-    /// The key of a user in a project.
-    pub fn of_user(user: &str, project: &str) -> CallerKey {
-        // No id has a NUL.
-        CallerKey(format!("{user}\0{project}").into())
-    }
-
-    /// The key of all callers without credentials at one address.
-    pub fn of_address(address: Option<IpAddr>) -> CallerKey {
-        CallerKey(address.map_or_else(String::new, |address| address.to_string()).into())
-    }
-}
+use crate::caller::CallerKey;
 
 /// A job's number, unique in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
