@@ -18,4 +18,10 @@ impl CallerKey {
     pub fn of_address(address: Option<IpAddr>) -> CallerKey {
         CallerKey(address.map_or_else(String::new, |address| address.to_string()).into())
     }
+
+    /// The key of placet's own background work.
+    pub fn of_background() -> CallerKey {
+        // No address has a space.
+        CallerKey("in the background".into())
+    }
 }

@@ -1,4 +1,5 @@
-//! A queue of jobs that is fair between callers. Pure: `pools/pool.rs` has the threads and the lock.
+//! A queue of jobs that is fair between callers: the queue of each pool (`pools/pool.rs`), and the two queues of the
+//! writer (`db/writer/queue.rs`). Pure: the users have the threads and the lock.
 //!
 //! The caller with the fewest running jobs is served next, and among equals the caller that was served longest ago. The
 //! number of running jobs of a caller is limited. If the queue is full, the caller with the most waiting jobs loses its
@@ -40,6 +41,19 @@ struct Jobs<J> {
     running: usize,
 }
 
+/// The caller that a full queue refuses when a job of `newcomer` comes: the caller with the most waiting jobs, and
+/// among equals the newcomer. `waiting` has the number of each caller with waiting jobs.
+pub fn refused_caller<'a>(
+    waiting: impl Iterator<Item = (&'a CallerKey, usize)>,
+    newcomer: &'a CallerKey,
+) -> &'a CallerKey {
+    waiting
+        .map(|(caller, jobs)| (caller, jobs + usize::from(caller == newcomer)))
+        .chain([(newcomer, 1)])
+        .max_by_key(|(caller, jobs)| (*jobs, *caller == newcomer))
+        .map_or(newcomer, |(caller, _)| caller)
+}
+
 impl<J> FairQueue<J> {
     pub fn new(limits: QueueLimits) -> FairQueue<J> {
         FairQueue {
@@ -57,6 +71,11 @@ impl<J> FairQueue<J> {
         self.waiting
     }
 
+    /// How many jobs of this caller wait.
+    pub fn waiting_of(&self, caller: &CallerKey) -> usize {
+        self.callers.get(caller).map_or(0, |jobs| jobs.waiting.len())
+    }
+
     /// Whether a further job of this caller has to wait for earlier jobs of the caller.
     pub fn is_saturated_by(&self, caller: &CallerKey) -> bool {
         self.unfinished(caller) >= self.limits.running_per_caller
@@ -69,35 +88,49 @@ impl<J> FairQueue<J> {
             .map_or(0, |jobs| jobs.running + jobs.waiting.len())
     }
 
-    /// Whether the queue is full, and a further job of this caller would be refused.
-    fn refuses(&self, caller: &CallerKey) -> bool {
-        let waiting_of = |caller| self.callers.get(caller).map_or(0, |jobs| jobs.waiting.len());
-        let most = self.order.iter().map(waiting_of).max().unwrap_or_default();
-        self.is_full_for(caller) && waiting_of(caller) + 1 >= most
-    }
-
     /// Whether a further job of this caller would have to wait, and the queue is full.
     fn is_full_for(&self, caller: &CallerKey) -> bool {
+        self.waiting >= self.limits.waiting && !self.begins_at_once(caller)
+    }
+
+    /// Whether there is a thread for a further job of this caller.
+    fn begins_at_once(&self, caller: &CallerKey) -> bool {
         let per_caller = self.limits.running_per_caller;
         // The jobs whose only wait is for a thread to take them.
         let may_begin = |jobs: &Jobs<J>| jobs.waiting.len().min(per_caller.saturating_sub(jobs.running));
         let beginning: usize = self.callers.values().map(may_begin).sum();
-        let begins = !self.is_saturated_by(caller) && self.running + beginning < self.limits.running;
-        !begins && self.waiting >= self.limits.waiting
+        !self.is_saturated_by(caller) && self.running + beginning < self.limits.running
     }
 
     /// Adds a job. A full queue refuses a job, of this caller or of a second caller, which the result has too.
     pub fn push(&mut self, caller: &CallerKey, job: J) -> (JobId, Option<J>) {
-        let id = JobId(self.next_id);
-        self.next_id += 1;
-        if self.refuses(caller) {
-            return (id, Some(job));
+        let id = self.new_id();
+        let mut refused = None;
+        if self.is_full_for(caller) {
+            let waiting = self.callers.iter().map(|(caller, jobs)| (caller, jobs.waiting.len()));
+            let refused_caller = refused_caller(waiting, caller).clone();
+            if refused_caller == *caller {
+                return (id, Some(job));
+            }
+            refused = self.take_newest(&refused_caller);
         }
-        let refused = if self.is_full_for(caller) {
-            self.take_newest_of_the_largest()
-        } else {
-            None
-        };
+        self.jobs_to_wait(caller).push_back((id, job));
+        (id, refused)
+    }
+
+    /// Returns a job that was taken: the next of its caller. A full queue has a place for the job, too.
+    pub fn put_back(&mut self, caller: &CallerKey, job: J) {
+        let id = self.new_id();
+        self.jobs_to_wait(caller).push_front((id, job));
+    }
+
+    fn new_id(&mut self) -> JobId {
+        self.next_id += 1;
+        JobId(self.next_id)
+    }
+
+    /// The waiting jobs of the caller, which are about to get a further job.
+    fn jobs_to_wait(&mut self, caller: &CallerKey) -> &mut VecDeque<(JobId, J)> {
         let jobs = self.callers.entry(caller.clone()).or_insert_with(|| Jobs {
             waiting: VecDeque::new(),
             running: 0,
@@ -105,16 +138,27 @@ impl<J> FairQueue<J> {
         if jobs.waiting.is_empty() {
             self.order.push_back(caller.clone());
         }
-        jobs.waiting.push_back((id, job));
         self.waiting += 1;
-        (id, refused)
+        &mut jobs.waiting
+    }
+
+    /// Whether a job may begin now.
+    pub fn has_next(&self) -> bool {
+        self.next_caller().is_some()
+    }
+
+    /// The place in `order` of the caller whose job is next.
+    fn next_caller(&self) -> Option<usize> {
+        let running = |at: &usize| self.callers.get(&self.order[*at]).map_or(0, |jobs| jobs.running);
+        let callers = (0..self.order.len()).filter(|at| running(at) < self.limits.running_per_caller);
+        // No caller has fewer than none.
+        let first_idle = callers.clone().find(|at| running(at) == 0);
+        first_idle.or_else(|| callers.min_by_key(running))
     }
 
     /// The next job to run, and the job's caller, until [`Self::finish`]. `None` if no job may begin now.
     pub fn next(&mut self) -> Option<(CallerKey, J)> {
-        let running = |caller: &CallerKey| self.callers.get(caller).map_or(0, |jobs| jobs.running);
-        let may_run = (0..self.order.len()).filter(|at| running(&self.order[*at]) < self.limits.running_per_caller);
-        let at = may_run.min_by_key(|at| running(&self.order[*at]))?;
+        let at = self.next_caller()?;
         let caller = self.order.remove(at)?;
         let jobs = self.callers.get_mut(&caller)?;
         let (_, job) = jobs.waiting.pop_front()?;
@@ -125,6 +169,13 @@ impl<J> FairQueue<J> {
             self.order.push_back(caller.clone());
         }
         Some((caller, job))
+    }
+
+    /// As [`Self::next`], for a job that does not count as running.
+    pub fn take(&mut self) -> Option<J> {
+        let (caller, job) = self.next()?;
+        self.finish(&caller);
+        Some(job)
     }
 
     /// A job of the caller ended.
@@ -145,11 +196,9 @@ impl<J> FairQueue<J> {
         Some(job)
     }
 
-    fn take_newest_of_the_largest(&mut self) -> Option<J> {
-        let waiting = |caller: &&CallerKey| self.callers.get(*caller).map_or(0, |jobs| jobs.waiting.len());
-        let largest = self.order.iter().max_by_key(waiting)?.clone();
-        let (_, job) = self.callers.get_mut(&largest)?.waiting.pop_back()?;
-        self.note_removed(&largest);
+    fn take_newest(&mut self, caller: &CallerKey) -> Option<J> {
+        let (_, job) = self.callers.get_mut(caller)?.waiting.pop_back()?;
+        self.note_removed(caller);
         Some(job)
     }
 
@@ -223,7 +272,6 @@ mod tests {
         for job in ["a3", "a4", "a5", "a6"] {
             assert_eq!(queue.push(&caller("a"), job).1, None);
         }
-        assert!(queue.refuses(&caller("a")) && !queue.refuses(&caller("c")));
         assert_eq!(queue.push(&caller("a"), "a7").1, Some("a7"));
         assert_eq!(queue.push(&caller("c"), "c1").1, Some("a6"));
         assert_eq!(queue.push(&caller("c"), "c2").1, Some("a5"));
@@ -252,8 +300,20 @@ mod tests {
         let (id, _) = queue.push(&caller("c"), "c1");
         assert_eq!(queue.remove(&caller("c"), id), Some("c1"));
         assert_eq!(queue.remove(&caller("c"), id), None);
-        assert_eq!((queue.waiting(), queue.refuses(&caller("c"))), (3, false));
-        assert_eq!(begun(&mut queue), ["a1", "b1", "a2"]);
+        assert_eq!(queue.waiting(), 3);
+        assert_eq!(queue.push(&caller("c"), "c2").1, None);
+        assert_eq!(begun(&mut queue), ["a1", "b1", "c2", "a2"]);
+    }
+
+    #[test]
+    fn a_job_that_was_put_back_is_the_next_of_its_caller() {
+        let mut queue = queue(&["a1", "b1", "a2", "a3"]);
+        assert_eq!(queue.take(), Some("a1"));
+        queue.put_back(&caller("a"), "a1");
+        assert_eq!(queue.waiting(), 4, "a full queue has a place");
+        let taken: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+        assert_eq!(taken, ["b1", "a1", "a2", "a3"]);
+        assert!(!queue.has_next() && queue.callers.is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod allocations;
 pub mod batch;
 pub mod census;
 pub mod claims;
+mod commands;
 pub mod comparisons;
 mod database_state;
 pub mod domains;

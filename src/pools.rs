@@ -20,7 +20,7 @@ pub use large_value::LargeValue;
 pub use pool::{Pool, PoolJob};
 use rustix::time::{ClockId, clock_gettime};
 
-pub use crate::caller::CallerKey;
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::fair_queue::QueueLimits;
 use crate::interrupt::{Interrupt, InterruptOnDrop};

@@ -17,12 +17,6 @@ impl LiveCount {
         Counted(self.clone())
     }
 
-    /// Counts a further value; `None` if there are `max` already.
-    pub fn add_below(&self, max: usize) -> Option<Counted> {
-        let counted = Counted(self.clone());
-        (self.0.fetch_add(1, Ordering::AcqRel) < max).then_some(counted)
-    }
-
     /// The number now.
     pub fn value(&self) -> usize {
         self.0.load(Ordering::Acquire)

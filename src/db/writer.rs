@@ -20,22 +20,26 @@
 mod answer_pruning;
 mod backlog;
 mod batch;
+mod commit_gate;
 mod commit_thread;
 mod committer;
 mod connection;
 pub mod failure;
+pub mod handle;
 mod heartbeat;
 mod held_rows;
 mod held_rows_log;
 pub mod identity;
 mod in_doubt;
+pub mod job;
 mod jobs;
 mod large;
 mod large_inserts;
+mod large_pauses;
 mod pessimistic;
 mod pipeline;
 mod plan;
-pub mod queue;
+mod queue;
 mod session;
 mod settings;
 pub mod statistics;
@@ -46,7 +50,7 @@ mod waiting;
 pub mod write_state;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -54,12 +58,14 @@ pub use super::wal_checkpointer::WalLimits;
 use super::{Database, DbConnection, SetupError, thread};
 use crate::mutants::{self, Mutant};
 use answer_pruning::AnswerPruning;
-use backlog::{Backlog, WaitEnd};
+use backlog::Backlog;
 pub use batch::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, LockSet, RowNames};
 use committer::Committer;
+use handle::WriterHandle;
 use heartbeat::WriterHeartbeat;
+use job::Job;
 use pipeline::Pipeline;
-use queue::{Job, QueueEntry, WriterHandle, queue};
+use queue::{QueueExit, WaitEnd};
 use session::WriteSession;
 pub use settings::WriterSettings;
 
@@ -72,7 +78,7 @@ pub fn start<B: Batch, T: Send + 'static>(
     settings: &WriterSettings,
     build: impl FnOnce(&mut DbConnection) -> Result<(B, T), SetupError> + Send + 'static,
 ) -> Result<(WriterHandle<B>, T, JoinHandle<()>), SetupError> {
-    let (handle, jobs) = queue(settings);
+    let (handle, jobs) = WriterHandle::new(settings);
     let (settings, statistics) = (settings.clone(), Arc::clone(handle.statistics()));
     let (report, started) = channel();
     let thread = thread::spawn("placet-writer", move || {
@@ -105,7 +111,7 @@ struct Writer<B: Batch> {
 impl<B: Batch> Writer<B> {
     fn start(
         session: WriteSession<B>,
-        queue: Receiver<QueueEntry<B>>,
+        queue: QueueExit<B>,
         settings: &WriterSettings,
     ) -> Result<Writer<B>, SetupError> {
         Ok(Writer {

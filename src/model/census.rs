@@ -14,8 +14,8 @@ use super::judging::{AT_ONCE, JudgedPage, Keep, judge_page};
 use super::pages::PAGE_TIME;
 use super::violations::overused::{self, OveruseFilter};
 use super::workloads::{Level, Page, Report, StoredWorkload, Violation, placed_and_pending};
+use crate::caller::CallerKey;
 use crate::error::{ReasonCode, Result};
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings};
 
 /// The numbers of one count.
@@ -161,7 +161,7 @@ impl Census {
 /// # Errors
 /// As of [`Census::count`].
 pub(in crate::model) async fn figures(model: &Model, settings: &SearchSettings, stop: &Interrupt) -> Result<Figures> {
-    let (caller, reader) = (CallerKey::of_address(None), model.reader(false));
+    let (caller, reader) = (CallerKey::of_background(), model.reader(false));
     let (mut figures, mut after) = (Figures::default(), None);
     loop {
         let page = JudgedPage {

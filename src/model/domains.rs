@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::Model;
 use super::pages::PAGE_BYTES;
 use super::workloads::too_long;
+use crate::caller::CallerKey;
 use crate::error::Result;
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
-use crate::pools::CallerKey;
 use crate::search::snapshot::is_in_domain;
 use crate::search::{ClassId, ProviderState, Slot, Snapshot};
 

@@ -12,9 +12,9 @@ use super::Model;
 use super::pages::PAGE_BYTES;
 use super::reads::reader::Reader;
 use super::workloads::{self, Report, Spec, StoredPage, StoredWorkload, ended_by, judge, newest_for, until, whole};
+use crate::caller::CallerKey;
 use crate::db::boot_instant::BootInstant;
 use crate::error::{Error, Result};
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads are read and judged at once.

@@ -30,12 +30,12 @@ use super::batch::command::{Answer, AnyAnswer, Write};
 use super::claims::ConsumerChoice;
 use super::comparisons::compare_before_refusal;
 use super::workloads::{ended_by, until};
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
 use crate::error::{ClaimRefusal, Error, Result};
 use crate::mutants::{self, Mutant};
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, Snapshot};
 
 /// How many plans of a request may lose their places. The next plan is made inside the writer's batch.
@@ -142,7 +142,7 @@ pub async fn until_answered<R: PlannedRequest>(
         if is_refused && request.note_own_reasons(model, &plan, deadline).await? {
             continue;
         }
-        match submit(model, request, &mut plan, is_last, (deadline, &held)).await {
+        match submit((model, caller), request, &mut plan, is_last, (deadline, &held)).await {
             Ok(answer) if answer.is_some() || R::command(&plan).is_none() => return request.answer(plan, answer),
             // A row is held, which the next plan avoids, or the snapshot was too old.
             Ok(_) => {}
@@ -160,7 +160,7 @@ pub async fn until_answered<R: PlannedRequest>(
 /// Submits the command of the plan. With `is_last` the plan is made again, inside the batch. `None` if the plan writes
 /// nothing, or if the request is to be planned again.
 async fn submit<R: PlannedRequest>(
-    model: &Model,
+    (model, caller): (&Model, &CallerKey),
     request: &R,
     plan: &mut R::Plan,
     is_last: bool,
@@ -171,7 +171,7 @@ async fn submit<R: PlannedRequest>(
     };
     if is_last {
         let command = |interrupt| in_batch(request, interrupt, deadline);
-        let Some((new, answer)) = model.submit_in_batch(command, deadline, avoided).await? else {
+        let Some((new, answer)) = model.submit_in_batch(caller, command, deadline, avoided).await? else {
             return Ok(None);
         };
         *plan = new.typed()?;
@@ -179,8 +179,8 @@ async fn submit<R: PlannedRequest>(
     }
     match request.basis() {
         basis if basis.is_dry_run => model.dry_run(command, deadline).await.map(Some),
-        basis if basis.is_hasty => model.submit_once(command, deadline, avoided).await,
-        _ => model.submit_planned(command, deadline, avoided).await,
+        basis if basis.is_hasty => model.submit_once(caller, command, deadline, avoided).await,
+        _ => model.submit_planned(caller, command, deadline, avoided).await,
     }
 }
 

@@ -1,11 +1,10 @@
-//! The model of one process: readers, snapshots for searches, and commands. The calls of a noun are functions of the
-//! noun's module.
+//! The model of one process: readers, and snapshots for searches. Commands are in `commands.rs`. The calls of a noun
+//! are functions of the noun's module.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::batch::command::{Answer, Command, Write};
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::census::CensusCell;
@@ -20,21 +19,16 @@ use super::snapshot::follower::Follower;
 use super::snapshot::stamp::Stamp;
 use super::snapshot::store::SnapshotStore;
 use super::standard;
-use super::statistics::{ClaimStatistics, ClaimedConsumers, ConsumerCount};
+use super::statistics::{ClaimStatistics, ConsumerCount};
 use super::workloads::spec::ReadSpec;
 use super::workloads::time::until;
-use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect::{self, Precision};
-use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle};
-use crate::db::writer::{self, RowNames, WriterSettings};
+use crate::db::writer::handle::WriterHandle;
+use crate::db::writer::{self, WriterSettings};
 use crate::db::{Database, ReadReplica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
-use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::pools::Pools;
 use crate::search::Snapshot;
-
-/// The pause before a request is planned again, if the writer gave up a plan inside the batch.
-const GIVEN_UP_PAUSE: Duration = Duration::from_millis(20);
 
 /// The model of one process. Clones share the state.
 #[derive(Clone)]
@@ -49,7 +43,7 @@ pub struct Model {
     pub(super) census: CensusCell,
     pub(super) follower: Follower,
     pub(super) writer: WriterHandle<Decider>,
-    refusal_checks: RefusalChecks,
+    pub(super) refusal_checks: RefusalChecks,
     /// Whether only this process serves the database. If so, the change feed is not read.
     pub(super) exclusive: bool,
     /// Whether the database compares names byte by byte.
@@ -139,115 +133,12 @@ impl Model {
         &self.pools
     }
 
-    /// The deadline of a command that arrives now.
-    pub(super) fn writer_deadline(&self) -> BootInstant {
-        self.writer.deadline()
-    }
-
     /// Waits for a search of a request that arrives now. At the deadline of a command the search is dropped.
     ///
     /// # Errors
     /// [`Error::Busy`] at the deadline. Errors of the search.
     pub async fn in_time<T>(&self, search: impl Future<Output = Result<T>>) -> Result<T> {
         until(self.writer_deadline(), search).await
-    }
-
-    /// As `submit`, with the answer of any command.
-    pub(super) async fn send(&self, command: Command, deadline: BootInstant) -> Result<Answer> {
-        let answer = self.send_when_held(command, deadline, WhenHeld::Wait).await?;
-        answer.ok_or_else(|| Error::Internal {
-            detail: "the writer returned a command that was to wait for a locked row".into(),
-        })
-    }
-
-    /// As `send`. `None` if a concurrent transaction has locked a row of the command, and `when_held` is not to wait.
-    async fn send_when_held(
-        &self,
-        command: Command,
-        deadline: BootInstant,
-        when_held: WhenHeld,
-    ) -> Result<Option<Answer>> {
-        let refused = match self.writer.submit(command, deadline, when_held.clone()).await? {
-            Submitted::Committed(answer) => return Ok(Some(answer)),
-            Submitted::Unverified(command) => command,
-            Submitted::Held => return Ok(None),
-        };
-        let command = self.refusal_checks.check(refused, deadline).await?;
-        match self.writer.submit_from_database(command, deadline, when_held).await? {
-            Submitted::Committed(answer) => Ok(Some(answer)),
-            Submitted::Held => Ok(None),
-            Submitted::Unverified(_) => Err(Error::Internal {
-                detail: "the writer decided a command on the snapshot that it was to decide on rows".into(),
-            }),
-        }
-    }
-
-    /// Executes a command: returns when the command is committed or refused.
-    pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
-        let command = command.into_command();
-        let claimed = ClaimedConsumers::of(&command);
-        let answer = self.send(command, self.writer.deadline()).await;
-        self.claim_statistics.note(claimed, &answer);
-        answer?.typed()
-    }
-
-    /// As `submit`, with a deadline.
-    pub(super) async fn submit_until<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
-        self.send(command.into_command(), deadline).await?.typed()
-    }
-
-    /// As `submit_until`, for a command whose plan avoided rows that were known to be held. `None` if the command needs
-    /// a held row that the plan did not avoid. The command has changed nothing, and a new plan may avoid the row.
-    pub(super) async fn submit_planned<C: Write>(
-        &self,
-        command: C,
-        deadline: BootInstant,
-        avoided: &Arc<RowNames>,
-    ) -> Result<Option<C::Answer>> {
-        let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
-        let sent = self.send_when_held(command.into_command(), deadline, when_held).await?;
-        sent.map(Answer::typed).transpose()
-    }
-
-    /// As `submit_planned`. `None` also for a refusal on the snapshot, which is not checked and may be out of date, and
-    /// for a request planned inside the batch that meets a held row, or a snapshot on which no decision may rest.
-    pub(super) async fn submit_once<C: Write>(
-        &self,
-        command: C,
-        deadline: BootInstant,
-        avoided: &Arc<RowNames>,
-    ) -> Result<Option<C::Answer>> {
-        let when_held = WhenHeld::PlanAgain(Arc::clone(avoided));
-        match self.writer.submit(command.into_command(), deadline, when_held).await? {
-            Submitted::Committed(answer) => answer.typed().map(Some),
-            Submitted::Unverified(_) | Submitted::Held => Ok(None),
-        }
-    }
-
-    /// As `submit_once`, for a request that is planned inside the batch. The interrupt of the plan is set when the
-    /// future is dropped. After `None` the next plan begins after [`GIVEN_UP_PAUSE`].
-    pub(super) async fn submit_in_batch<C: Write>(
-        &self,
-        command: impl FnOnce(Interrupt) -> C,
-        deadline: BootInstant,
-        avoided: &Arc<RowNames>,
-    ) -> Result<Option<C::Answer>> {
-        let interrupt = InterruptOnDrop(Interrupt::default());
-        let answer = self
-            .submit_once(command(interrupt.0.clone()), deadline, avoided)
-            .await?;
-        if answer.is_none() {
-            tokio::time::sleep(GIVEN_UP_PAUSE).await;
-        }
-        Ok(answer)
-    }
-
-    /// The answer that a command would get now. Nothing is changed.
-    pub(super) async fn dry_run<C: Write>(&self, command: C, deadline: BootInstant) -> Result<C::Answer> {
-        self.refusal_checks
-            .decide(command.into_command(), deadline)
-            .await?
-            .typed()
     }
 
     /// A reader for an answer. If the answer `may_lag`, the replica is read, as long as the replica can answer.
@@ -265,15 +156,6 @@ impl Model {
         let reader = self.reader(may_lag);
         let coalesced = self.provider_reads.clone().filter(|_| reader.replica.is_none());
         ProviderReader { reader, coalesced }
-    }
-
-    /// Executes a command; in a dry run, only decides the command.
-    pub async fn submit_or_foresee<C: Write>(&self, command: C, is_dry_run: bool) -> Result<C::Answer> {
-        if is_dry_run {
-            self.dry_run(command, self.writer.deadline()).await
-        } else {
-            self.submit(command).await
-        }
     }
 
     /// A snapshot that shows every change acknowledged before the call, by any process.

@@ -55,19 +55,20 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
 use super::allocations::{Claim, ConsumerClaim, Expected, Owner, Takeover};
-use super::batch::command::Answer;
+use super::batch::command::{Answer, Write};
 use super::batch::refusals::Verification;
 use super::comparisons;
 use super::inventories::{Add, Inventory, Replace};
 use super::resource_providers::Create;
 use super::{Model, Rules, Running};
+use crate::caller::CallerKey;
 use crate::db::engines::dialect;
 use crate::db::tests::support::{Kind, TestDatabase};
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, DbConnection, DbResult};
 use crate::error::{Error, Result};
 use crate::model::planner::PlannedRequest;
-use crate::pools::{CallerKey, Pools};
+use crate::pools::Pools;
 use crate::search::Snapshot;
 
 /// A model on a database of its own, with a connection for reading the tables.
@@ -112,6 +113,13 @@ fn writer_settings() -> WriterSettings {
 
 fn caller() -> CallerKey {
     CallerKey::of_address(None)
+}
+
+impl Model {
+    /// As `submit_for`, for the caller of the tests.
+    pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
+        self.submit_for(&caller(), command).await
+    }
 }
 
 fn pools() -> std::sync::Arc<Pools> {

@@ -14,10 +14,10 @@ use super::judging::{JudgedPage, Keep, judge_page};
 use super::reads::reader::Reader;
 use super::workloads::{self, Level, Report, ShownReplica, StoredWorkload, Violation, WorkloadRow};
 use super::{Model, providers};
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::schema::resource_providers;
 use crate::error::{ReasonCode, Result};
-use crate::pools::CallerKey;
 use crate::search::SearchSettings;
 
 /// A page of violations.

@@ -17,7 +17,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let replace = read_body_of_provider(&mut context, wire::read_replace).await?;
-    let found = context.model().submit(replace).await?;
+    let found = context.submit(replace).await?;
     list_reply(&context, Arc::new(found)).await
 }
 

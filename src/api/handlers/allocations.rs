@@ -32,7 +32,7 @@ pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
 
 async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
     let granted = context.log_text(|model| Some(granted::by_claim(model, &claim.consumers)));
-    context.model().submit(claim).await?;
+    context.submit(claim).await?;
     Ok(Reply::no_content().granted(granted))
 }
 
@@ -41,7 +41,7 @@ pub async fn release(context: RequestContext) -> Result<Reply> {
     let release = Release {
         consumer: consumer.clone(),
     };
-    let shares = context.model().submit(release).await?;
+    let shares = context.submit(release).await?;
     let released = context.log_text(|model| Some(granted::by_release(model, &consumer, &shares)));
     Ok(Reply::no_content().released(released))
 }

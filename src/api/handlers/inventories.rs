@@ -15,7 +15,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
 
 pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let (replace, raw) = read_body_of_provider(&mut context, wire::read_replace).await?;
-    list_reply(&context, context.model().submit(replace).await?, Some(raw)).await
+    list_reply(&context, context.submit(replace).await?, Some(raw)).await
 }
 
 pub async fn add(mut context: RequestContext) -> Result<Reply> {
@@ -24,13 +24,13 @@ pub async fn add(mut context: RequestContext) -> Result<Reply> {
         "/resource_providers/{}/inventories/{}",
         add.provider, add.class
     ));
-    let added = context.model().submit(add).await?;
+    let added = context.submit(add).await?;
     Ok(inventory_reply(&added, Some(&raw))?.created_at(url))
 }
 
 pub async fn clear(context: RequestContext) -> Result<Reply> {
     let provider = context.field("uuid");
-    context.model().submit(Clear { provider }).await?;
+    context.submit(Clear { provider }).await?;
     Ok(Reply::no_content())
 }
 
@@ -44,12 +44,12 @@ pub async fn update(mut context: RequestContext) -> Result<Reply> {
     let class = context.field("resource_class");
     let read = move |version, uuid: &str, body: &[u8]| wire::read_update(version, uuid, &class, body);
     let (update, raw) = read_body_of_provider(&mut context, read).await?;
-    inventory_reply(&context.model().submit(update).await?, Some(&raw))
+    inventory_reply(&context.submit(update).await?, Some(&raw))
 }
 
 pub async fn remove(context: RequestContext) -> Result<Reply> {
     let (provider, class) = (context.field("uuid"), context.field("resource_class"));
-    context.model().submit(Remove { provider, class }).await?;
+    context.submit(Remove { provider, class }).await?;
     Ok(Reply::no_content())
 }
 

@@ -36,6 +36,6 @@ pub async fn patch(mut context: RequestContext) -> Result<Reply> {
 }
 
 async fn submit(context: &RequestContext, (set, is_dry_run): (Set, bool)) -> Result<Reply> {
-    let limit = context.model().submit_or_foresee(set, is_dry_run).await?;
+    let limit = context.submit_or_foresee(set, is_dry_run).await?;
     Ok(Reply::json(wire::write_one(&limit)))
 }

@@ -36,7 +36,7 @@ pub async fn patch(mut context: RequestContext) -> Result<Reply> {
 }
 
 async fn submit(context: &RequestContext, (command, is_dry_run): (DescribeAll, bool)) -> Result<Reply> {
-    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
+    let described = context.submit_or_foresee(command, is_dry_run).await?;
     Ok(Reply::json(described.first().map(wire::write_one).unwrap_or_default()))
 }
 
@@ -44,7 +44,7 @@ pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let query = context.query.clone();
     let read = context.read_body(move |body| wire::read_describe_all(&query, body));
     let (command, is_dry_run) = read.await?;
-    let described = context.model().submit_or_foresee(command, is_dry_run).await?;
+    let described = context.submit_or_foresee(command, is_dry_run).await?;
     context.write_long(move || wire::write_list(&described, None)).await
 }
 

@@ -10,6 +10,6 @@ pub async fn reshape(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let reshape = context.read_body(move |body| wire::read_post(version, body)).await?;
     let granted = context.log_text(|model| Some(granted::by_reshape(model, &reshape)));
-    context.model().submit(reshape).await?;
+    context.submit(reshape).await?;
     Ok(Reply::no_content().granted(granted))
 }

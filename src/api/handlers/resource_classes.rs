@@ -18,7 +18,7 @@ pub async fn create(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
     let create = context.read_body(move |body| wire::read_create(version, body)).await?;
     let url = url(&context, &create.name);
-    context.model().submit(create).await?;
+    context.submit(create).await?;
     Ok(Reply::created(true).location(url))
 }
 
@@ -31,7 +31,7 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 pub async fn ensure(context: RequestContext) -> Result<Reply> {
     let ensure = wire::read_ensure(context.version, &context.field("name"))?;
     let url = url(&context, &ensure.name);
-    let ensured = context.model().submit(ensure).await?;
+    let ensured = context.submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url))
 }
 
@@ -42,13 +42,13 @@ pub async fn rename(mut context: RequestContext) -> Result<Reply> {
         .read_body(move |body| wire::read_rename(version, &from, body))
         .await?;
     let name = rename.to.clone();
-    context.model().submit(rename).await?;
+    context.submit(rename).await?;
     Ok(Reply::json(wire::write_one(context.prefix(), &name)))
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
     let name = context.field("name");
-    context.model().submit(Delete { name }).await?;
+    context.submit(Delete { name }).await?;
     Ok(Reply::no_content())
 }
 

@@ -100,7 +100,7 @@ pub async fn update(mut context: RequestContext) -> Result<Reply> {
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
     let uuid = context.field("uuid");
-    context.model().submit(Delete { uuid }).await?;
+    context.submit(Delete { uuid }).await?;
     Ok(Reply::no_content())
 }
 

@@ -22,13 +22,13 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 pub async fn ensure(context: RequestContext) -> Result<Reply> {
     let ensure = wire::read_ensure(context.version, &context.field("name"))?;
     let url = context.location(&format!("/traits/{}", ensure.name));
-    let ensured = context.model().submit(ensure).await?;
+    let ensured = context.submit(ensure).await?;
     Ok(Reply::created(ensured.created).location(url).modified(ensured.since))
 }
 
 pub async fn delete(context: RequestContext) -> Result<Reply> {
     let name = context.field("name");
-    context.model().submit(Delete { name }).await?;
+    context.submit(Delete { name }).await?;
     Ok(Reply::no_content())
 }
 
@@ -49,7 +49,7 @@ pub async fn replace_of_provider(mut context: RequestContext) -> Result<Reply> {
 
 pub async fn clear_of_provider(context: RequestContext) -> Result<Reply> {
     let provider = context.field("uuid");
-    context.model().submit(Clear { provider }).await?;
+    context.submit(Clear { provider }).await?;
     Ok(Reply::no_content())
 }
 

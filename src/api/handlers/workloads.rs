@@ -80,7 +80,7 @@ pub async fn delete(context: RequestContext) -> Result<Reply> {
     let uuid = wire::read_uuid(&context.field("workload_uuid"))?;
     let stored = workloads::fetch(context.current_reader(), uuid.clone()).await?;
     authorize_owner(&context, &stored.row.project).map_err(|refusal| hidden(refusal, &uuid))?;
-    let deleted = workloads::delete(context.model(), &uuid, generation, how).await?;
+    let deleted = workloads::delete(context.model(), &uuid, generation, how, &context.caller_key()).await?;
     let released = context.log_text(|model| granted::by_deletion(model, &deleted));
     Ok(Reply::no_content().released(released))
 }

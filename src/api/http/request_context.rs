@@ -15,6 +15,7 @@ use super::reply::Reply;
 use super::statistics::HttpStatistics;
 use super::streaming::{self, BrokenAnswerContext, ChunkThreads, StreamingBody};
 use crate::api::service::{HttpSettings, Service};
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
 use crate::model::batch::command::Write;
@@ -22,7 +23,7 @@ use crate::model::{Model, ProviderReader, Reader};
 use crate::mutants::{self, Mutant};
 use crate::policy::rules::PolicyRule;
 use crate::policy::{Caller, PolicyDecision, Target};
-use crate::pools::{CallerKey, LargeValue, Pool, Pools};
+use crate::pools::{LargeValue, Pool, Pools};
 use crate::version::Version;
 use crate::wire::defaults::Defaults;
 
@@ -137,7 +138,24 @@ impl RequestContext {
         read: impl FnOnce(&[u8]) -> Result<C> + Send + 'static,
     ) -> Result<C::Answer> {
         let command = self.read_body(read).await?;
-        self.model().submit(command).await
+        self.submit(command).await
+    }
+
+    /// Executes a command.
+    ///
+    /// # Errors
+    /// The refusal of the command.
+    pub async fn submit<C: Write>(&self, command: C) -> Result<C::Answer> {
+        self.model().submit_for(&self.caller_key(), command).await
+    }
+
+    /// Executes a command; in a dry run, only decides the command.
+    ///
+    /// # Errors
+    /// As of [`Self::submit`].
+    pub async fn submit_or_foresee<C: Write>(&self, command: C, is_dry_run: bool) -> Result<C::Answer> {
+        let caller = self.caller_key();
+        self.model().submit_or_foresee(&caller, command, is_dry_run).await
     }
 
     /// A value from the body. If the body is large, a further thread frees the value.
@@ -220,7 +238,7 @@ impl RequestContext {
         }
     }
 
-    /// The caller whose share of the pools the request uses.
+    /// The caller whose share of the pools and of the writer's queue the request uses.
     pub fn caller_key(&self) -> CallerKey {
         match (&self.caller.user_id, &self.caller.project_id) {
             (None, None) => CallerKey::of_address(self.address),

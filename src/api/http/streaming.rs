@@ -20,10 +20,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::access::shortened;
 use super::chunks::{Chunk, ChunkBuffer, ChunkSource, FirstChunks, next_chunk};
 use super::disconnect::DisconnectWatch;
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::interrupt::InterruptOnDrop;
 use crate::log_context;
-use crate::pools::{CallerKey, PoolJob, Pools};
+use crate::pools::{PoolJob, Pools};
 
 /// The threads that make the chunks of an answer.
 pub struct ChunkThreads {

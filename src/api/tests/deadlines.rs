@@ -14,8 +14,9 @@ use crate::api::http::base_url::BaseUrl;
 use crate::api::http::body::RequestBody;
 use crate::api::http::disconnect::DisconnectWatch;
 use crate::api::http::request_context::RequestContext;
+use crate::caller::CallerKey;
 use crate::policy::Caller;
-use crate::pools::{CallerKey, Pool, PoolJob, SMALL_BODY_BYTES};
+use crate::pools::{Pool, PoolJob, SMALL_BODY_BYTES};
 use crate::version::Version;
 
 const UUID: &str = "11111111-1111-4111-8111-111111111111";

@@ -17,9 +17,10 @@ use super::{TestServer, admin};
 use crate::api::http::chunks::{CHUNK_BYTES, ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use crate::api::http::disconnect::DisconnectWatch;
 use crate::api::http::streaming::{BrokenAnswerContext, ChunkThreads, StreamingBody};
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, InterruptOnDrop};
-use crate::pools::{CallerKey, Pools};
+use crate::pools::Pools;
 
 /// The next chunk. The test fails if no chunk comes within ten minutes.
 async fn next(body: &mut StreamingBody) -> Option<Result<Bytes>> {

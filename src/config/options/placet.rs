@@ -45,8 +45,9 @@ options! {
         /// for the database, and for a request that waits for Keystone; the answer after the timeout is 503. If the
         /// database hangs without closing the connection, a write times out after twice this time.
         commit_timeout: u64 = 10, 1..=600 seconds;
-        /// The maximum number of writes in the queue and in work. A further write is answered with 503. The same number
-        /// may wait for rows that foreign transactions have locked.
+        /// The maximum number of writes that wait. Beyond this number, the caller with the most waiting writes is
+        /// answered with 503. Large writes (more than 256 rows), and writes that wait for rows which foreign
+        /// transactions have locked, have the same maximum each, and take no place from other writes.
         queue_size: usize = 1024, 1..=1_000_000;
         /// The maximum number of searches that wait for a processor. Beyond this number, the caller with the most
         /// waiting searches is answered with 503.

@@ -1,12 +1,12 @@
 //! The jobs without an answer that are in no batch yet: they wait in the queue, for held rows, or for a large job.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 use super::batch::{Batch, Decision};
 use super::held_rows::Parked;
+use super::job::Job;
 use super::large_inserts::LargeInserts;
-use super::queue::{Job, QueueEntry};
+use super::queue::{QueueExit, WaitEnd};
 use super::settings::WriterSettings;
 use super::waiting::Waiting;
 
@@ -18,18 +18,8 @@ pub(super) struct Backlog<B: Batch> {
     pub large: LargeInserts<B>,
 }
 
-/// Why [`Backlog::wait`] returned.
-pub(super) enum WaitEnd {
-    /// A job may be committed now, or a question answered.
-    Job,
-    /// The time is over, or parked jobs are due.
-    Timeout,
-    /// The queue is closed, and all jobs are answered.
-    Closed,
-}
-
 impl<B: Batch> Backlog<B> {
-    pub fn new(queue: Receiver<QueueEntry<B>>, settings: &WriterSettings) -> Backlog<B> {
+    pub fn new(queue: QueueExit<B>, settings: &WriterSettings) -> Backlog<B> {
         Backlog {
             waiting: Waiting::new(queue, settings.commit_timeout),
             parked: Parked::new(settings.queue_size),
@@ -37,7 +27,8 @@ impl<B: Batch> Backlog<B> {
         }
     }
 
-    /// Waits until a job may be committed, parked jobs are due, or `end` is reached.
+    /// Waits until a job may be committed, parked jobs are due, or `end` is reached. The wait ends as closed only after
+    /// the last answer.
     pub fn wait(&mut self, end: Instant) -> WaitEnd {
         if self.has_job() {
             return WaitEnd::Job;
@@ -45,12 +36,12 @@ impl<B: Batch> Backlog<B> {
         let due_at = self.parked.due_at().into_iter().chain(self.large_due_at()).min();
         let until = |at: Instant| at.saturating_duration_since(Instant::now());
         match (self.waiting.wait(until(due_at.map_or(end, |at| at.min(end)))), due_at) {
-            (Ok(()), _) => return WaitEnd::Job,
-            (Err(RecvTimeoutError::Timeout), _) => {}
-            (Err(RecvTimeoutError::Disconnected), Some(at)) if self.has_unanswered() => std::thread::sleep(until(at)),
-            (Err(RecvTimeoutError::Disconnected), _) => return WaitEnd::Closed,
+            (WaitEnd::Closed, Some(at)) if self.has_unanswered() => {
+                std::thread::sleep(until(at));
+                WaitEnd::Timeout
+            }
+            (end, _) => end,
         }
-        WaitEnd::Timeout
     }
 
     fn has_unanswered(&self) -> bool {

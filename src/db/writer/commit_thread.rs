@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use diesel::result::Error as DbError;
 
+use super::commit_gate::CommitGate;
 use super::failure::catch_panic;
 use super::plan::PreparedWrite;
-use super::queue::CommitGate;
 use super::session::{TransactionEnd, send_commit};
 use crate::db::engines::dialect::Capabilities;
 use crate::db::engines::guarded::ExecMode;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use super::backlog::Backlog;
 use super::batch::{Batch, Decision};
 use super::failure::{BatchResult, RETRY_PAUSE};
+use super::job::Job;
 use super::jobs::{commands, refuse, reopen};
 use super::pessimistic;
 use super::pipeline::Pipeline;
-use super::queue::Job;
 use super::session::WriteSession;
 use super::strategy::{BatchAttempts, CommitStrategy};
 use crate::mutants::{self, Mutant};
@@ -45,7 +45,7 @@ impl<B: Batch> Committer<B> {
 
     /// Answers the questions that wait, after [`Batch::follow`].
     pub fn answer_questions(&mut self) {
-        let questions = std::mem::take(&mut self.backlog.waiting.questions);
+        let questions = self.backlog.waiting.take_questions();
         if !questions.is_empty()
             && let Err(failure) = self.session.follow()
         {

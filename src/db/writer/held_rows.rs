@@ -18,15 +18,16 @@
 //!   halved until the commands that need the lock are alone. These blind commands are tried again each
 //!   [`BLIND_RETRY_INTERVAL`], at first together.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, Decision, RowNames};
 use super::held_rows_log::{self, HeldRowsLog};
+use super::job::Job;
 use super::jobs::refuse_expired;
-use super::queue::Job;
 use super::session::WriteSession;
 use super::waiting::MAX_BATCH;
+use crate::caller::CallerKey;
 use crate::error::Error;
 
 /// The first interval between two probes, longer than most commits of peers.
@@ -38,7 +39,7 @@ const BLIND_RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The commands that wait for held rows.
 pub(super) struct Parked<B: Batch> {
-    /// The most jobs that wait. Further jobs are refused.
+    /// The most jobs that wait.
     max: usize,
     jobs: Vec<Job<B>>,
     /// The rows that the last probe found held, and held rows that batches have found since.
@@ -120,30 +121,44 @@ impl<B: Batch> Parked<B> {
     }
 
     /// Parks jobs.
-    pub fn push(&mut self, jobs: Vec<Job<B>>) {
-        let jobs = self.admit(jobs);
+    pub fn push(&mut self, mut jobs: Vec<Job<B>>) {
+        jobs.iter_mut().for_each(Job::stop_counting);
         self.jobs.extend(jobs);
+        self.refuse_surplus();
     }
 
     /// Parks jobs with a lock that a probe cannot see.
-    pub fn push_blind(&mut self, jobs: Vec<Job<B>>) {
+    pub fn push_blind(&mut self, mut jobs: Vec<Job<B>>) {
         if self.blind.is_empty() {
             self.retry_blind_at = Instant::now() + BLIND_RETRY_INTERVAL;
         }
-        let jobs = self.admit(jobs);
+        jobs.iter_mut().for_each(Job::stop_counting);
         self.blind.extend(jobs);
+        self.refuse_surplus();
     }
 
-    /// Refuses the jobs that are too many to wait, and returns the rest.
-    fn admit(&self, mut jobs: Vec<Job<B>>) -> Vec<Job<B>> {
-        let room = self.max.saturating_sub(self.count());
-        for job in jobs.split_off(jobs.len().min(room)) {
-            job.answer(Decision::Refused(Error::Busy {
-                detail: "Too many writes wait for rows that another transaction has locked.".to_owned(),
-            }));
+    /// Refuses the jobs that are too many to wait: each time the newest one of the caller with the most.
+    fn refuse_surplus(&mut self) {
+        while self.count() > self.max {
+            let mut counts: HashMap<&CallerKey, usize> = HashMap::new();
+            for job in self.jobs.iter().chain(&self.blind) {
+                *counts.entry(&job.caller).or_default() += 1;
+            }
+            let all = self.jobs.iter().chain(&self.blind).enumerate();
+            let newest = all.max_by_key(|(_, job)| counts[&job.caller]);
+            let Some(at) = newest.map(|(at, _)| at) else { return };
+            if let Some(job) = self.remove(at) {
+                job.answer(Decision::Refused(too_many()));
+            }
         }
-        jobs.iter_mut().for_each(Job::stop_counting);
-        jobs
+    }
+
+    /// Removes a job by its place among all jobs, the blind ones last.
+    fn remove(&mut self, at: usize) -> Option<Job<B>> {
+        match at.checked_sub(self.jobs.len()) {
+            None => Some(self.jobs.remove(at)),
+            Some(at) => self.blind.remove(at),
+        }
     }
 
     /// Probes the held rows. Returns the jobs that name a freed row, and the rest.
@@ -208,6 +223,14 @@ impl<B: Batch> Parked<B> {
             let named = batch.named_rows(&[&job.command]);
             held_rows_log::refusal(&named.common(&self.rows), batch)
         })
+    }
+}
+
+fn too_many() -> Error {
+    Error::Busy {
+        detail: "As many writes wait for rows that another transaction has locked as [placet] queue_size allows, and \
+                 this caller has most of them; send fewer at once."
+            .to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Decision};
 use super::failure::BatchFailure;
-use super::queue::Job;
+use super::job::Job;
 use crate::db::boot_instant::BootInstant;
 use crate::error::Error;
 

@@ -21,11 +21,11 @@ use std::time::Instant;
 use super::batch::{Batch, BatchPlan, Decision};
 use super::committer::Committer;
 use super::failure::{BatchFailure, BatchResult, catch_panic};
+use super::job::Job;
 use super::jobs::{refuse, refuse_expired, reopen, too_slow};
 use super::large_inserts::{InsertThread, LargeInsert, start_thread};
 use super::pessimistic;
 use super::plan::Preinserted;
-use super::queue::Job;
 use super::session::WriteSession;
 use crate::db::DbConnection;
 use crate::db::engines::guarded::{ExecMode, GuardedWrite};
@@ -33,21 +33,21 @@ use crate::db::engines::guarded::{ExecMode, GuardedWrite};
 /// Begins or ends a large job, if a job is due.
 pub(super) fn advance<B: Batch>(committer: &mut Committer<B>) {
     let backlog = &mut committer.backlog;
-    let began = if let Some(insert) = backlog.large.take_due() {
-        let began = insert.began;
+    let (caller, began) = if let Some(insert) = backlog.large.take_due() {
+        let begun = (insert.job.caller.clone(), insert.began);
         finish(committer, insert);
-        began
+        begun
     } else if !backlog.large.is_pending()
         && let Some(job) = backlog.waiting.take_large()
     {
-        let began = Instant::now();
-        begin(committer, job, began);
-        began
+        let begun = (job.caller.clone(), Instant::now());
+        begin(committer, job, begun.1);
+        begun
     } else {
         return;
     };
     if !committer.backlog.large.is_pending() {
-        committer.backlog.waiting.release_large(began);
+        committer.backlog.waiting.release_large(caller, began);
     }
 }
 

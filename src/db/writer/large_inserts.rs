@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::batch::{Batch, BatchCommand, BatchPlan, RowNames};
 use super::failure::{BatchFailure, BatchResult};
+use super::job::Job;
 use super::plan::{Preinserted, insert_new_rows};
-use super::queue::Job;
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::ExecMode;

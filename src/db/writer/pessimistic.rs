@@ -19,8 +19,8 @@
 use super::backlog::Backlog;
 use super::batch::{Batch, BatchPlan, Decision, Executed};
 use super::failure::{BatchFailure, BatchResult, catch_panic};
+use super::job::Job;
 use super::plan::{Preinserted, PreparedWrite, insert_new_rows};
-use super::queue::Job;
 use super::session::WriteSession;
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::{self, ExecMode};

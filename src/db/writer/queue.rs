@@ -1,304 +1,216 @@
-//! The writer's queue: commands, each with its deadline, its gate and the channel for its answer; and questions, which
-//! the writer answers without a transaction.
+//! The writer's queue: commands that wait, and questions, which the writer answers without a transaction.
 //!
-//! The queue is bounded by the number of commands without an answer. Commands that wait for held rows have a bound of
-//! their own (`held_rows.rs`), and take no place from the rest.
-//!
-//! If the database is down, the writer gets an error and answers in time. If the database hangs, the writer hangs too.
-//! So the caller may cancel its command after a second, longer timeout. The gate makes the cancellation safe: a command
-//! is either cancelled or committed, never both.
+//! Small and large commands wait in a queue each. Each queue is fair between callers (`fair_queue.rs`), and has places
+//! for `[placet] queue_size` commands. So large commands take no place from small ones. If a queue is full, the caller
+//! with the most waiting commands loses its newest one, which the writer has not taken yet. Commands that wait for held
+//! rows have a bound of their own (`held_rows.rs`).
 
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use tokio::time::timeout;
 
-use super::batch::{Batch, BatchCommand, Decision, RowNames};
-use super::settings::WriterSettings;
-use super::statistics::WriterStatistics;
-use crate::db::boot_instant::BootInstant;
-use crate::db::live_count::{Counted, LiveCount};
-use crate::error::{Error, Result};
+use super::batch::Batch;
+use super::job::Job;
+use crate::caller::CallerKey;
+use crate::fair_queue::{FairQueue, QueueLimits};
 
-/// Extra time for the caller, so that the writer's more precise answer arrives first.
-const CALLER_GRACE: Duration = Duration::from_millis(500);
+/// Creates a queue with places for `size` small and `size` large commands: the callers' end and the writer's end.
+pub(super) fn queue<B: Batch>(size: usize) -> (QueueEntrance<B>, QueueExit<B>) {
+    let queue = Arc::new(WriterQueue {
+        state: Mutex::new(QueueState::new(size)),
+        arrival: Condvar::new(),
+    });
+    (QueueEntrance(Arc::clone(&queue)), QueueExit(queue))
+}
 
-/// An entry of the queue.
-pub(in crate::db) enum QueueEntry<B: Batch> {
-    Job(Job<B>),
+struct WriterQueue<B: Batch> {
+    state: Mutex<QueueState<B>>,
+    /// A command or a question arrives, or the queue is closed.
+    arrival: Condvar,
+}
+
+struct QueueState<B: Batch> {
+    small: FairQueue<Job<B>>,
+    /// A caller's large command counts as running until the pause after the command ends (`large_pauses.rs`).
+    large: FairQueue<Job<B>>,
     /// Answered after [`Batch::follow`], which finds the commits of other programs. Dropped after a failure.
-    Question(oneshot::Sender<()>),
+    questions: Vec<oneshot::Sender<()>>,
+    /// Whether a large command arrived since the writer last waited.
+    has_new_large: bool,
+    writer_waits: bool,
+    /// All callers have gone.
+    is_closed: bool,
+    /// The writer has gone.
+    is_abandoned: bool,
 }
 
-/// A command that waits to be committed.
-pub(in crate::db) struct Job<B: Batch> {
-    pub command: B::Command,
-    pub deadline: BootInstant,
-    pub gate: CommitGate,
-    /// Whether the command is decided on rows that the transaction reads, never on the snapshot.
-    pub from_database: bool,
-    pub when_held: WhenHeld,
-    reply: oneshot::Sender<Result<Submitted<B>>>,
-    /// `None` while the job waits for held rows.
-    counted: Option<Counted>,
-}
-
-/// The treatment of a command that needs a row which a concurrent transaction has locked.
-#[derive(Debug, Clone)]
-pub enum WhenHeld {
-    /// The command waits for the row, at most until its deadline.
-    Wait,
-    /// The caller avoided the providers among these rows. If a further provider stays held, the caller gets
-    /// [`Submitted::Held`], and plans again. If not, the command waits: there is no way around the row.
-    PlanAgain(Arc<RowNames>),
-}
-
-impl WhenHeld {
-    /// The held providers that a new plan may avoid.
-    pub fn avoidable(&self, held: &RowNames) -> RowNames {
-        match self {
-            WhenHeld::Wait => RowNames::default(),
-            WhenHeld::PlanAgain(avoided) => RowNames {
-                providers: &held.providers - &avoided.providers,
-                ..RowNames::default()
-            },
-        }
-    }
-}
-
-/// The fate of a command that the writer did not refuse.
-pub enum Submitted<B: Batch> {
-    /// The command was granted and is committed.
-    Committed(B::Answer),
-    /// Refused on the snapshot, which may be out of date: check the refusal against the tables. Nothing was done.
-    Unverified(B::Command),
-    /// The command needs a row that a concurrent transaction has locked. Nothing was done.
-    Held,
-}
-
-/// Whether a command may still be cancelled. Clones share the state: the caller's and the writer's.
-#[derive(Clone)]
-pub(in crate::db) struct CommitGate(Arc<Mutex<CommitState>>);
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CommitState {
-    /// Nothing of the command can be in the database.
-    Open,
-    /// COMMIT is about to be sent, or was sent: only the database knows.
-    Committing,
-    /// The caller has been answered that nothing was done.
-    Cancelled,
-}
-
-impl CommitGate {
-    fn open() -> CommitGate {
-        CommitGate(Arc::new(Mutex::new(CommitState::Open)))
-    }
-
-    /// Called before COMMIT is sent. False if the command was cancelled; true ends the chance to cancel.
-    pub fn begin_commit(&self) -> bool {
-        self.change(CommitState::Open, CommitState::Committing)
-    }
-
-    /// Called before a retry: the command was not committed.
-    pub fn reopen(&self) {
-        self.change(CommitState::Committing, CommitState::Open);
-    }
-
-    /// Cancels the command. False if COMMIT is about to be sent, or was sent.
-    fn cancel(&self) -> bool {
-        self.change(CommitState::Open, CommitState::Cancelled)
-    }
-
-    fn is_cancelled(&self) -> bool {
-        *self.state() == CommitState::Cancelled
-    }
-
-    /// Changes the state from `from` to `to`. False if the state is not `from`.
-    fn change(&self, from: CommitState, to: CommitState) -> bool {
-        let mut state = self.state();
-        let matches = *state == from;
-        if matches {
-            *state = to;
-        }
-        matches
-    }
-
-    fn state(&self) -> MutexGuard<'_, CommitState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A job with more rows is large, and a batch of its own.
-const MAX_SMALL_ROWS: usize = 256;
-
-impl<B: Batch> Job<B> {
-    /// Not cancelled, and before its deadline.
-    pub fn is_live(&self) -> bool {
-        !self.gate.is_cancelled() && self.deadline > BootInstant::now()
-    }
-
-    /// The approximate number of rows that the command writes.
-    pub fn rows(&self) -> usize {
-        self.command.rows()
-    }
-
-    /// Whether the job is a batch of its own.
-    pub fn is_large(&self) -> bool {
-        self.rows() > MAX_SMALL_ROWS
-    }
-
-    /// From now on the job does not count toward the bound of the queue.
-    pub fn stop_counting(&mut self) {
-        self.counted = None;
-    }
-
-    /// Whether the command may be planned on the snapshot.
-    pub fn is_plannable(&self) -> bool {
-        !self.from_database && self.command.is_plannable()
-    }
-
-    /// Answers the caller with the decision. A committed command stays committed even if the caller has gone.
-    pub fn answer(self, decision: Decision<B::Answer>) {
-        let answer = match decision {
-            Decision::Granted(answer) => Ok(Submitted::Committed(answer)),
-            Decision::Refused(error) => Err(error),
-            Decision::Unverified => Ok(Submitted::Unverified(self.command)),
-            Decision::Held => Ok(Submitted::Held),
-        };
-        if self.reply.send(answer).is_err() {
-            log::debug!("A client disconnected before its command was answered");
-        }
-    }
-}
-
-/// Creates the queue: the handle to submit commands, and the writer's end.
-pub(in crate::db) fn queue<B: Batch>(settings: &WriterSettings) -> (WriterHandle<B>, Receiver<QueueEntry<B>>) {
-    let (queue, entries) = channel();
-    let handle = WriterHandle {
-        queue,
-        unanswered: LiveCount::default(),
-        queue_size: settings.queue_size,
-        timeout: settings.commit_timeout,
-        statistics: Arc::default(),
-    };
-    (handle, entries)
-}
-
-/// Submits commands to the writer. Clones share the queue; the writer ends when the last clone is dropped.
-pub struct WriterHandle<B: Batch> {
-    queue: Sender<QueueEntry<B>>,
-    unanswered: LiveCount,
-    queue_size: usize,
-    timeout: Duration,
-    statistics: Arc<WriterStatistics>,
-}
-
-impl<B: Batch> Clone for WriterHandle<B> {
-    fn clone(&self) -> Self {
-        WriterHandle {
-            queue: self.queue.clone(),
-            unanswered: self.unanswered.clone(),
-            queue_size: self.queue_size,
-            timeout: self.timeout,
-            statistics: self.statistics.clone(),
-        }
-    }
-}
-
-impl<B: Batch> WriterHandle<B> {
-    /// The writer's counters.
-    pub fn statistics(&self) -> &Arc<WriterStatistics> {
-        &self.statistics
-    }
-
-    /// How many commands have no answer yet, without the commands that wait for held rows.
-    pub fn unanswered(&self) -> usize {
-        self.unanswered.value()
-    }
-
-    /// The deadline of a command that arrives now.
-    pub fn deadline(&self) -> BootInstant {
-        BootInstant::now() + self.timeout
-    }
-
-    /// Submits a command, and waits until it is committed, refused, or cancelled because the database hangs.
-    pub async fn submit(
-        &self,
-        command: B::Command,
-        deadline: BootInstant,
-        when_held: WhenHeld,
-    ) -> Result<Submitted<B>> {
-        self.enqueue(command, deadline, false, when_held).await
-    }
-
-    /// As [`Self::submit`], for a command that the snapshot refused and the tables would grant: decided on rows.
-    pub async fn submit_from_database(
-        &self,
-        command: B::Command,
-        deadline: BootInstant,
-        when_held: WhenHeld,
-    ) -> Result<Submitted<B>> {
-        self.enqueue(command, deadline, true, when_held).await
-    }
-
-    /// Has the writer call [`Batch::follow`], outside of a transaction. Returns after the call.
-    pub async fn follow(&self, deadline: BootInstant) -> Result<()> {
-        let (question, answer) = oneshot::channel();
-        self.send(QueueEntry::Question(question))?;
-        let answered = timeout(deadline.saturating_duration_since(BootInstant::now()), answer).await;
-        answered
-            .ok()
-            .and_then(std::result::Result::ok)
-            .ok_or_else(|| Error::Unavailable {
-                detail: "it does not answer".into(),
+impl<B: Batch> QueueState<B> {
+    fn new(size: usize) -> QueueState<B> {
+        let fair_queue = |running_per_caller| {
+            FairQueue::new(QueueLimits {
+                // No thread takes a command when it arrives: the writer takes many at once.
+                running: 0,
+                running_per_caller,
+                waiting: size,
             })
+        };
+        QueueState {
+            small: fair_queue(usize::MAX),
+            large: fair_queue(1),
+            questions: Vec::new(),
+            has_new_large: false,
+            writer_waits: false,
+            is_closed: false,
+            is_abandoned: false,
+        }
     }
 
-    fn send(&self, entry: QueueEntry<B>) -> Result<()> {
-        self.queue.send(entry).map_err(|_| Error::Busy {
-            detail: "It is shutting down.".to_owned(),
+    fn has_arrival(&mut self) -> bool {
+        let has_new_large = std::mem::take(&mut self.has_new_large);
+        has_new_large || self.small.waiting() > 0 || !self.questions.is_empty()
+    }
+}
+
+impl<B: Batch> WriterQueue<B> {
+    fn state(&self) -> MutexGuard<'_, QueueState<B>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and wakes the writer if it waits.
+    fn change<T>(&self, change: impl FnOnce(&mut QueueState<B>) -> T) -> T {
+        let mut state = self.state();
+        let changed = change(&mut state);
+        let writer_waits = state.writer_waits;
+        drop(state);
+        if writer_waits {
+            self.arrival.notify_one();
+        }
+        changed
+    }
+}
+
+/// The writer has gone, and takes no more from the queue.
+#[derive(Debug)]
+pub(super) struct Abandoned;
+
+/// The callers' end. The queue is closed when the end is dropped.
+pub(super) struct QueueEntrance<B: Batch>(Arc<WriterQueue<B>>);
+
+impl<B: Batch> QueueEntrance<B> {
+    /// Adds a command. Returns the command that a full queue refuses, of this caller or of a second caller.
+    pub fn push(&self, job: Job<B>) -> Result<Option<Job<B>>, Abandoned> {
+        let (caller, is_large) = (job.caller.clone(), job.is_large());
+        self.0.change(|state| {
+            if state.is_abandoned {
+                return Err(Abandoned);
+            }
+            state.has_new_large |= is_large;
+            let queue = if is_large { &mut state.large } else { &mut state.small };
+            let (_, refused) = queue.push(&caller, job);
+            Ok(refused)
         })
     }
 
-    async fn enqueue(
-        &self,
-        command: B::Command,
-        deadline: BootInstant,
-        from_database: bool,
-        when_held: WhenHeld,
-    ) -> Result<Submitted<B>> {
-        let counted = self.unanswered.add_below(self.queue_size).ok_or_else(|| Error::Busy {
-            detail: "Too many writes are waiting.".to_owned(),
-        })?;
-        let (reply, mut answer) = oneshot::channel();
-        let gate = CommitGate::open();
-        let job = Job {
-            command,
-            deadline,
-            gate: gate.clone(),
-            from_database,
-            when_held,
-            reply,
-            counted: Some(counted),
-        };
-        self.send(QueueEntry::Job(job))?;
-        let unknown = |detail: &'static str| Error::UnknownOutcome { detail: detail.into() };
-        let cancel_after = deadline.saturating_duration_since(BootInstant::now()) + self.timeout + CALLER_GRACE;
-        let answered = match timeout(cancel_after, &mut answer).await {
-            Err(_) if gate.cancel() => {
-                return Err(Error::Unavailable {
-                    detail: "it does not answer".into(),
-                });
+    pub fn ask(&self, question: oneshot::Sender<()>) -> Result<(), Abandoned> {
+        self.0.change(|state| {
+            if state.is_abandoned {
+                return Err(Abandoned);
             }
-            // COMMIT is in flight. The caller waits longer for the outcome, so that the client need not ask.
-            Err(_) => timeout(self.timeout, answer)
-                .await
-                .map_err(|_| unknown("the database does not answer"))?,
-            Ok(answered) => answered,
+            state.questions.push(question);
+            Ok(())
+        })
+    }
+}
+
+impl<B: Batch> Drop for QueueEntrance<B> {
+    fn drop(&mut self) {
+        self.0.change(|state| state.is_closed = true);
+    }
+}
+
+/// Why a wait for a command ended.
+pub(super) enum WaitEnd {
+    /// A command may be committed now, or a question answered.
+    Job,
+    /// The time is over.
+    Timeout,
+    /// The queue is closed, and no small command waits.
+    Closed,
+}
+
+/// The writer's end. Commands and questions are dropped when the end is dropped.
+pub(super) struct QueueExit<B: Batch>(Arc<WriterQueue<B>>);
+
+impl<B: Batch> QueueExit<B> {
+    /// Waits for a command or a question.
+    pub fn wait(&self, timeout: Duration) -> WaitEnd {
+        let end = Instant::now() + timeout;
+        let mut state = self.0.state();
+        loop {
+            if state.has_arrival() {
+                return WaitEnd::Job;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if state.is_closed || left.is_zero() {
+                return if state.is_closed {
+                    WaitEnd::Closed
+                } else {
+                    WaitEnd::Timeout
+                };
+            }
+            state.writer_waits = true;
+            let woken = self.0.arrival.wait_timeout(state, left);
+            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            state.writer_waits = false;
+        }
+    }
+
+    pub fn take_questions(&self) -> Vec<oneshot::Sender<()>> {
+        std::mem::take(&mut self.0.state().questions)
+    }
+
+    /// Takes the next small command, of the caller that was served longest ago.
+    pub fn take_small(&self) -> Option<Job<B>> {
+        self.0.state().small.take()
+    }
+
+    /// Takes the next large command, of the caller that was served longest ago. The caller gets no further large
+    /// command before [`Self::finish_large`].
+    pub fn take_large(&self) -> Option<Job<B>> {
+        self.0.state().large.next().map(|(_, job)| job)
+    }
+
+    pub fn finish_large(&self, caller: &CallerKey) {
+        self.0.state().large.finish(caller);
+    }
+
+    /// Returns a large command that was taken and did not begin.
+    pub fn put_back_large(&self, job: Job<B>) {
+        let caller = job.caller.clone();
+        self.0.state().large.put_back(&caller, job);
+    }
+
+    /// Whether a large command waits, and whether a large command may begin.
+    pub fn large_waits(&self) -> (bool, bool) {
+        let large = &self.0.state().large;
+        (large.waiting() > 0, large.has_next())
+    }
+
+    /// How many large commands of a caller wait.
+    pub fn large_of(&self, caller: &CallerKey) -> usize {
+        self.0.state().large.waiting_of(caller)
+    }
+}
+
+impl<B: Batch> Drop for QueueExit<B> {
+    fn drop(&mut self) {
+        let abandoned = QueueState {
+            is_abandoned: true,
+            ..QueueState::new(0)
         };
-        answered.unwrap_or_else(|_| Err(unknown("the writer stopped")))
+        let left = std::mem::replace(&mut *self.0.state(), abandoned);
+        // Outside of the lock, because the commands may hold much memory.
+        drop(left);
     }
 }

@@ -8,13 +8,14 @@ use std::time::Duration;
 use diesel::QueryResult;
 
 use super::batch::{Batch, BatchChange, BatchPlan, Decision, Executed, RowNames};
+use super::commit_gate::CommitGate;
 use super::connection::WriterConnection;
 use super::failure::{BatchFailure, BatchResult, catch_panic, write_refusal};
 use super::identity::{Commit, Identity};
 use super::in_doubt;
+use super::job::Job;
 use super::jobs::commands;
 use super::plan::PreparedWrite;
-use super::queue::{CommitGate, Job};
 use super::settings::WriterSettings;
 use super::statistics::WriterStatistics;
 use crate::db::change_feed::Revisions;

@@ -7,7 +7,8 @@ use crate::db::wal_checkpointer::WalLimits;
 /// How the writer works.
 #[derive(Debug, Clone)]
 pub struct WriterSettings {
-    /// How many commands may wait or be written; one more is refused immediately.
+    /// How many small commands may wait, how many large ones, and how many for held rows. If one more comes, the caller
+    /// with the most waiting commands is refused.
     pub queue_size: usize,
     /// How long a command may wait and be retried, both together. An in-doubt COMMIT is asked about for this long
     /// again.

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::failure::BatchFailure;
-use super::queue::Job;
+use super::job::Job;
 use super::statistics::WriterStatistics;
 
 /// How often a batch may violate a constraint although its transaction read the rows. Each time a concurrent writer may

@@ -1,6 +1,7 @@
 //! Tests of the writer with a batch that inserts numbers into a table. Some numbers make the batch fail in various
 //! ways.
 
+mod fairness;
 mod held_rows;
 mod large;
 mod large_faults;
@@ -26,7 +27,7 @@ use crate::db::engines::dialect;
 use crate::db::tests::support::Kind;
 use crate::db::{Commit, DbConnection, DbResult, WriteError};
 use crate::error::{Error, Result};
-use number_writer::{LOCK_TIMEOUT, NumberWriter, number_writer, submit};
+use number_writer::{LOCK_TIMEOUT, NumberWriter, caller, number_writer, submit};
 use script::Script;
 
 // Numbers that make the running batch fail.

@@ -12,6 +12,7 @@ use super::memory::stored_answer;
 use super::{
     Candidates, ClaimAnswer, ClaimFirst, ClaimPlanJob, ConsumerChoice, Limits, PlaceAnswer, PlaceRequest, PlannedCall,
 };
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
@@ -20,7 +21,6 @@ use crate::model::Model;
 use crate::model::planner::{PlanBasis, PlannedRequest, until_answered};
 use crate::model::workloads::too_long;
 use crate::mutants::{self, Mutant};
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// Places the consumers of a call.

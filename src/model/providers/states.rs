@@ -5,11 +5,11 @@
 //! A host that leaves the domain in between keeps its state.
 
 use super::Described;
+use crate::caller::CallerKey;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::model::domains::{go_on, search_hosts};
-use crate::pools::CallerKey;
 use crate::search::snapshot::is_in_domain;
 use crate::search::{Domain, HOST_DIMENSION, ProviderState, Snapshot};
 
@@ -71,7 +71,10 @@ pub async fn set_states(
     let hosts = search_hosts(model, caller, search).await?;
     match hosts.len() {
         0 => Err(wanted.without_hosts()),
-        1..=MAX_HOSTS => model.submit_or_foresee(SetStates { hosts, wanted }, is_dry_run).await,
+        1..=MAX_HOSTS => {
+            let set = SetStates { hosts, wanted };
+            model.submit_or_foresee(caller, set, is_dry_run).await
+        }
         count => {
             let Domain { dimension, path } = wanted.domain;
             Err(Error::BadRequest {

@@ -112,7 +112,11 @@ impl Host {
     async fn write_shared_hosts(&mut self, process: &Model, conn: &mut DbConnection) {
         let known = Known::read(conn).unwrap();
         let answer = process
-            .send(command(&mut self.rng, &known, Level::All), process.writer_deadline())
+            .send(
+                &caller(),
+                command(&mut self.rng, &known, Level::All),
+                process.writer_deadline(),
+            )
             .await;
         assert!(
             !matches!(answer, Err(Error::Internal { .. } | Error::UnknownOutcome { .. })),

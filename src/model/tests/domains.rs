@@ -2,9 +2,9 @@
 
 use super::workloads::{cluster, describe, place, put, role, spec, spread};
 use super::*;
+use crate::caller::CallerKey;
 use crate::model::domains::{self, DomainReport, Page};
 use crate::placing::Mode;
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, ProviderState};
 
 async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {

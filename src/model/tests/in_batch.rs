@@ -48,7 +48,9 @@ fn call(job: &ClaimPlanJob, interrupt: Interrupt, deadline: BootInstant) -> Plan
 
 async fn submit(model: &Model, call: PlanInBatch) -> Result<Option<(Answer, Option<Answer>)>> {
     let deadline = model.writer_deadline();
-    model.submit_in_batch(|_| call, deadline, &Arc::default()).await
+    model
+        .submit_in_batch(&caller(), |_| call, deadline, &Arc::default())
+        .await
 }
 
 #[actix_web::test]
@@ -100,7 +102,8 @@ async fn the_plan_in_the_batch_of_a_dropped_request_is_ended() {
         call(&job, interrupt, deadline)
     };
     let avoided = Arc::default();
-    let submitted = f.model.submit_in_batch(keeping, deadline, &avoided);
+    let caller = caller();
+    let submitted = f.model.submit_in_batch(&caller, keeping, deadline, &avoided);
     let _ = tokio::time::timeout(Duration::ZERO, submitted).await;
     assert!(kept.take().is_some_and(|interrupt| interrupt.has_ended()));
 }

@@ -147,9 +147,9 @@ async fn claims_and_inventories_share_a_batch() {
         };
         for command in [claim.into_command(), update.into_command()] {
             let model = f.model.clone();
-            sent.push(rt::spawn(
-                async move { model.send(command, model.writer_deadline()).await },
-            ));
+            sent.push(rt::spawn(async move {
+                model.send(&caller(), command, model.writer_deadline()).await
+            }));
         }
     }
     for answer in sent {

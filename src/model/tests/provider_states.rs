@@ -40,7 +40,7 @@ async fn what_is_below_a_host_that_is_not_up_gets_nothing_new() {
         for at in [HOST, BELOW] {
             let claim = of_one(consumer, Expected::New, &[(at, "VCPU", 1)]);
             for refused in [
-                f.model.submit_or_foresee(claim.clone(), true).await,
+                f.model.submit_or_foresee(&caller(), claim.clone(), true).await,
                 f.model.submit(claim).await,
             ] {
                 let refusal = refusal(refused.unwrap_err());

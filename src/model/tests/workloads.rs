@@ -315,7 +315,7 @@ async fn an_adopted_consumer_counts_and_keeps_what_it_has_when_it_leaves() {
     adopt.owner.project = "other".to_owned();
     adopt.adopted[0].consumer = uuid(2);
     assert!(matches!(place(&f.model, adopt).await, Err(Error::BadRequest { .. })));
-    delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default())
+    delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default(), &caller())
         .await
         .unwrap();
     assert_eq!(f.number("SELECT COUNT(*) AS n FROM allocations"), 1);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use diesel::prelude::*;
 
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, placet_replicas as replicas};
@@ -16,7 +17,6 @@ use crate::model::domains::{go_on, search_version};
 use crate::model::overuse::{Overuse, UsageLimits};
 use crate::model::reads::reader::Reader;
 use crate::placing::Level;
-use crate::pools::CallerKey;
 use crate::search::Snapshot;
 
 /// The overuses to list.

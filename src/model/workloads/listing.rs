@@ -1,11 +1,11 @@
 //! `GET /v1/workloads`: workloads with how many replicas have a place, and whether they are safe.
 
 use super::{Page, Report, StoredWorkload, WorkloadRow, placed_and_pending};
+use crate::caller::CallerKey;
 use crate::error::Result;
 use crate::model::judging::{JudgedPage, Keep, judge_page};
 use crate::model::pages::PAGE_TIME;
 use crate::model::{Model, Reader};
-use crate::pools::CallerKey;
 use crate::search::SearchSettings;
 
 /// A workload with the figures of its state.

@@ -7,11 +7,11 @@ use tokio::runtime::{Builder, Runtime};
 use super::rows::{self, StoredWorkload, fetch};
 use super::spec::ReadSpec;
 use super::{PlanJob, Put, Report, ended_by};
+use crate::caller::CallerKey;
 use crate::error::{Reasons, Result};
 use crate::model::allocations::Owner;
 use crate::model::planner::{PlannedRequest, until_answered};
 use crate::model::{Model, Reader, granted};
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// How many workloads a query looks at.
@@ -95,7 +95,7 @@ pub async fn place_pending(model: &Model, uuid: &str, settings: &SearchSettings)
     let (stop, deadline) = (settings.interrupt.clone(), model.writer_deadline());
     let search = async |job: PlanJob| job.run(&ended_by([&stop], deadline));
     let mut retry = PlanJob::new(model, retry(stored, model.read_spec)?, settings);
-    let caller = CallerKey::of_address(None);
+    let caller = CallerKey::of_background();
     let report = Report {
         // Replicas that stay pending were counted as refused when the request was answered.
         reasons: Reasons::default(),

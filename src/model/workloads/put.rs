@@ -15,6 +15,7 @@ use super::report::Report;
 use super::report::judge::ReportJob;
 use super::spec::Role;
 use super::{Delete, Deleted, Incarnation, Neighbourhood, PlanJob, Planned, Put, Set, SetAnswer, found};
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
@@ -24,7 +25,6 @@ use crate::model::allocations::Expected;
 use crate::model::claims::ConsumerChoice;
 use crate::model::planner::{PlanBasis, PlannedRequest, busy, until_answered};
 use crate::model::reads::unknown_names::Names;
-use crate::pools::CallerKey;
 use crate::search::{Interrupt, SearchSettings, Snapshot};
 
 /// Placing more replicas takes longer than [`crate::pools::INLINE_TIME`].
@@ -177,7 +177,13 @@ async fn check_new_consumers(model: &Model, set: &Set, refusal: &ClaimRefusal) -
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::StaleGeneration`]. [`Error::WorkloadInUse`] unless the deletion is forced.
-pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Delete) -> Result<Deleted> {
+pub async fn delete(
+    model: &Model,
+    uuid: &str,
+    generation: Option<i64>,
+    how: Delete,
+    caller: &CallerKey,
+) -> Result<Deleted> {
     let Delete { is_forced, is_dry_run } = how;
     let deadline = model.writer_deadline();
     while BootInstant::now() < deadline {
@@ -208,7 +214,7 @@ pub async fn delete(model: &Model, uuid: &str, generation: Option<i64>, how: Del
         let decided = if is_dry_run {
             model.dry_run(set, deadline).await
         } else {
-            model.submit_until(set, deadline).await
+            model.submit_until(caller, set, deadline).await
         };
         match decided {
             Ok(_) => {

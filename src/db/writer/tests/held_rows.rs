@@ -4,7 +4,7 @@ use super::script::Call::{Plan, Run};
 use super::script::{HOLD_TIME, granted, submit_during};
 use super::*;
 use crate::db::writer::held_rows::Parked;
-use crate::db::writer::queue::{Submitted, WhenHeld};
+use crate::db::writer::job::{Submitted, WhenHeld};
 #[cfg(feature = "postgresql")]
 use crate::db::writer::{committer::FAILED_BATCHES_MAX, waiting::MAX_BATCH};
 
@@ -128,7 +128,11 @@ async fn a_command_that_can_be_planned_again_is_returned_to_its_caller() {
             let when_held = WhenHeld::PlanAgain(avoided.into());
             let handle = writer.handle.clone();
             // The refusal on the snapshot was verified.
-            let sent = async move { handle.submit_from_database(number, handle.deadline(), when_held).await };
+            let sent = async move {
+                handle
+                    .submit_from_database(&caller(), number, handle.deadline(), when_held)
+                    .await
+            };
             actix_web::rt::spawn(sent)
         };
         let returned = send(RowNames::default()).await.unwrap();

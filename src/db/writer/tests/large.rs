@@ -7,7 +7,7 @@ use super::script::{HOLD_TIME, granted};
 use super::suspension::suspend;
 use super::*;
 use crate::db::boot_instant::BootInstant;
-use crate::db::writer::queue::WhenHeld;
+use crate::db::writer::job::WhenHeld;
 
 /// A plannable number which counts as many rows.
 const LARGE: i64 = 9800;
@@ -179,7 +179,11 @@ async fn a_large_command_that_is_cancelled_after_its_rows_were_inserted_is_rolle
     };
     writer.script.block(CatchUp);
     let deadline = BootInstant::now() + Duration::from_secs(4);
-    let cancelled = writer.handle.submit(LARGE, deadline, WhenHeld::Wait).await.map(|_| ());
+    let cancelled = writer
+        .handle
+        .submit(&caller(), LARGE, deadline, WhenHeld::Wait)
+        .await
+        .map(|_| ());
     assert!(matches!(cancelled, Err(Error::Unavailable { .. })), "{cancelled:?}");
     assert_eq!(writer.script.calls().last(), Some(&CatchUp));
     writer.script.unblock();

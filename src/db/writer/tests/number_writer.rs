@@ -5,24 +5,43 @@ use std::thread::JoinHandle;
 use diesel::sql_types::BigInt;
 
 use super::*;
+use crate::caller::CallerKey;
 use crate::db::tests::support::TestDatabase;
-use crate::db::writer::queue::{Submitted, WhenHeld, WriterHandle, queue};
+use crate::db::writer::handle::WriterHandle;
+use crate::db::writer::job::{Submitted, WhenHeld};
 use crate::db::writer::{WalLimits, WriterSettings, start};
 use crate::db::{Database, DatabaseSettings};
 
 /// How long the writer waits for the lock of a row.
 pub const LOCK_TIMEOUT: Duration = Duration::from_millis(20);
 
+/// The caller of numbers that are submitted without a name.
+pub fn caller() -> CallerKey {
+    caller_named("")
+}
+
+pub fn caller_named(name: &str) -> CallerKey {
+    CallerKey::of_user(name, "project")
+}
+
 /// Submits a number as the service does. After a refusal on the snapshot the number is submitted again, as if the
 /// tables would grant the number.
 pub async fn submit(handle: &WriterHandle<Numbers>, number: i64) -> Result<i64> {
+    submit_for(handle, &caller(), number).await
+}
+
+/// As [`submit`], for this caller.
+pub async fn submit_for(handle: &WriterHandle<Numbers>, caller: &CallerKey, number: i64) -> Result<i64> {
     let deadline = handle.deadline();
-    let refused = match handle.submit(number, deadline, WhenHeld::Wait).await? {
+    let refused = match handle.submit(caller, number, deadline, WhenHeld::Wait).await? {
         Submitted::Committed(answer) => return Ok(answer),
         Submitted::Unverified(number) => number,
         Submitted::Held => panic!("{number} was to wait"),
     };
-    match handle.submit_from_database(refused, deadline, WhenHeld::Wait).await? {
+    match handle
+        .submit_from_database(caller, refused, deadline, WhenHeld::Wait)
+        .await?
+    {
         Submitted::Committed(answer) => Ok(answer),
         _ => panic!("{refused} was not decided from the database"),
     }
@@ -126,7 +145,7 @@ impl NumberWriter {
             wal: WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
         };
-        (self.handle, _) = queue(&settings);
+        (self.handle, _) = WriterHandle::new(&settings);
     }
 
     /// Waits until the writer has ended.

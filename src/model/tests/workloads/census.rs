@@ -163,7 +163,7 @@ async fn found_u6_the_log_says_how_many_attempts_a_write_took() {
     place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
     let (report, _) = place_while(&f.model, put(WORKLOAD, Some(1), spec(3, None)), async |plan, _| {
         if plan == 1 {
-            delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default())
+            delete(&f.model, &uuid(WORKLOAD), Some(1), Delete::default(), &caller())
                 .await
                 .unwrap();
             place(&f.model, put(WORKLOAD, None, spec(1, None))).await.unwrap();
@@ -182,9 +182,9 @@ async fn found_u6_the_log_says_which_replicas_a_deletion_released() {
         is_dry_run: true,
         ..Delete::default()
     };
-    let foreseen = delete(&f.model, &uuid(WORKLOAD), None, dry).await.unwrap();
+    let foreseen = delete(&f.model, &uuid(WORKLOAD), None, dry, &caller()).await.unwrap();
     assert_eq!(granted::by_deletion(&f.model, &foreseen), None);
-    let deleted = delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+    let deleted = delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
         .await
         .unwrap();
     let text = granted::to_workload(&f.model, &placed).unwrap();

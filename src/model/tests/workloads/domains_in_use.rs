@@ -45,7 +45,7 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     assert_eq!(in_use(refused), expected);
     let refused = f
         .model
-        .submit_or_foresee(moved(host, 1, ("-", upgrade)), true)
+        .submit_or_foresee(&caller(), moved(host, 1, ("-", upgrade)), true)
         .await
         .unwrap_err();
     assert_eq!(
@@ -69,7 +69,9 @@ async fn c13_a_domain_in_which_spread_replicas_stand_stays_unless_forced() {
     forced.is_forced = true;
     f.model.submit(forced).await.unwrap();
     // Nothing stands there any more.
-    delete(&f.model, &uuid(901), None, Delete::default()).await.unwrap();
+    delete(&f.model, &uuid(901), None, Delete::default(), &caller())
+        .await
+        .unwrap();
     f.model.submit(moved(host, 4, ("fd:/y", "9"))).await.unwrap();
     f.check_snapshot().await;
 }
@@ -123,7 +125,9 @@ async fn a_peer_that_describes_sees_the_replica_that_was_acknowledged() {
         let host = *hosts(&report).first().unwrap();
         let refused = peer.submit(moved(host, 1, ("fd:/z", at(host).1))).await.unwrap_err();
         assert_eq!(in_use(refused).len(), 1);
-        delete(&peer, &uuid(n), None, Delete::default()).await.unwrap();
+        delete(&peer, &uuid(n), None, Delete::default(), &caller())
+            .await
+            .unwrap();
     }
 }
 
@@ -192,7 +196,9 @@ async fn run(model: &Model, seed: u64, first: u32, log: &RefCell<Log>) -> (u32, 
                 for stay in &mut log.borrow_mut().standing[stays] {
                     stay.leaving = Some(now);
                 }
-                delete(model, &uuid(n), None, Delete::default()).await.unwrap();
+                delete(model, &uuid(n), None, Delete::default(), &caller())
+                    .await
+                    .unwrap();
             }
             _ => {
                 let host = 1 + rng.below(6) as u32;

@@ -55,7 +55,7 @@ async fn sets(f: &Fixture, hosts: u32, n: usize, rules: Option<Vec<SpecRule>>) -
 /// Places `n` replicas, which must stand on a valid set, and removes the replicas again.
 async fn placed(f: &Fixture, n: u32, rules: Option<Vec<SpecRule>>) -> (Vec<u32>, Report) {
     let report = place(&f.model, put(WORKLOAD, None, spec(n, rules))).await.unwrap();
-    delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+    delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
         .await
         .unwrap();
     (hosts(&report).into_iter().collect(), report)
@@ -211,7 +211,7 @@ async fn e14_what_is_eligible_decides_the_mode() {
         };
         let report = place(&f.model, put(WORKLOAD, None, asked())).await.unwrap();
         assert_eq!(modes(&report), [mode, mode], "vm1..{most}");
-        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
             .await
             .unwrap();
         let mut valid = 0;
@@ -280,7 +280,7 @@ async fn found_p17_a13_a_workload_without_a_quorum_is_spread_alike_and_not_judge
             "n = {n}"
         );
         assert_eq!((without.safety.is_safe, without.violations.len()), (None, 0), "n = {n}");
-        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
             .await
             .unwrap();
     }
@@ -290,7 +290,7 @@ async fn found_p17_a13_a_workload_without_a_quorum_is_spread_alike_and_not_judge
         for strict in [false, true] {
             let granted = place(&f.model, put(WORKLOAD, None, stateless(3, of_mode(mode, strict)))).await;
             assert_eq!(granted.unwrap().safety.is_safe, None, "{mode:?}, strict: {strict}");
-            delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+            delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
                 .await
                 .unwrap();
         }

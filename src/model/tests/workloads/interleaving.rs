@@ -34,7 +34,9 @@ async fn a_plan_of_a_workload_that_was_created_again_is_made_again() {
         let put = stored(n, Some(1), "3 one-each");
         let (report, plans) = place_while(&f.model, put, async |plan, _| {
             if plan == 1 {
-                delete(changing, &uuid(n), Some(1), Delete::default()).await.unwrap();
+                delete(changing, &uuid(n), Some(1), Delete::default(), &caller())
+                    .await
+                    .unwrap();
                 let again = stored(n, None, "2 one-each Number >= 3");
                 place(changing, again).await.unwrap();
             }

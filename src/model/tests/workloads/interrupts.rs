@@ -67,7 +67,9 @@ async fn a_request_planned_in_the_batch_is_refused_if_a_peer_takes_the_name_firs
     let (model, deadline) = (f.model.clone(), f.model.writer_deadline());
     let writing = actix_web::rt::spawn(async move {
         let in_batch = |interrupt| in_batch(&job, interrupt, deadline);
-        model.submit_in_batch(in_batch, deadline, &Arc::default()).await
+        model
+            .submit_in_batch(&caller(), in_batch, deadline, &Arc::default())
+            .await
     });
     actix_web::rt::time::sleep(Duration::from_millis(100)).await;
     dialect::commit(&mut f.conn).unwrap();
@@ -81,7 +83,10 @@ async fn a_plan_in_the_batch_whose_request_has_gone_is_busy() {
     let (job, deadline, gone) = (plan_job(&f).await, f.model.writer_deadline(), Interrupt::default());
     gone.set();
     let in_batch = |_| in_batch(&job, gone, deadline);
-    let refused = f.model.submit_in_batch(in_batch, deadline, &Arc::default()).await;
+    let refused = f
+        .model
+        .submit_in_batch(&caller(), in_batch, deadline, &Arc::default())
+        .await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
 }
 

@@ -115,7 +115,9 @@ async fn a_deleted_workload_that_is_created_again_keeps_the_rules_of_those_that_
     let f = cluster(&SITES).await;
     place(&f.model, apart_from(&[], FIRST, None, 0)).await.unwrap();
     let other = place(&f.model, apart_from(&[FIRST], SECOND, None, 3)).await.unwrap();
-    delete(&f.model, &uuid(FIRST), Some(1), FORCED).await.unwrap();
+    delete(&f.model, &uuid(FIRST), Some(1), FORCED, &caller())
+        .await
+        .unwrap();
     let again = apart_from(&[], FIRST, None, 6).in_part();
     let again = place(&f.model, again).await.unwrap();
     assert!(sites(&again).is_disjoint(&sites(&other)), "{again:?}");
@@ -153,7 +155,7 @@ async fn two_workloads_that_are_placed_in_the_same_moment_keep_the_rule_between_
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [first, second] {
-            delete(&f.model, &uuid(n), Some(2), FORCED).await.unwrap();
+            delete(&f.model, &uuid(n), Some(2), FORCED, &caller()).await.unwrap();
         }
     }
 }
@@ -173,7 +175,9 @@ async fn a_workload_that_is_created_again_is_another_one_to_those_that_name_it()
         let (report, plans) = place_while(&f.model, put, async |plan, report| {
             if plan == 1 {
                 again_at.set(*hosts(report).first().unwrap());
-                delete(changing, &uuid(first), Some(1), FORCED).await.unwrap();
+                delete(changing, &uuid(first), Some(1), FORCED, &caller())
+                    .await
+                    .unwrap();
                 let mut again = apart_from(&[], first, None, 1);
                 again.spec.roles[0].query = query(1, &format!("Number == {}", again_at.get()));
                 place(changing, again).await.unwrap();
@@ -217,7 +221,7 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
             is_forced: false,
             is_dry_run,
         };
-        let refused = delete(&f.model, &uuid(FIRST), None, how).await.unwrap_err();
+        let refused = delete(&f.model, &uuid(FIRST), None, how, &caller()).await.unwrap_err();
         let Error::WorkloadInUse { reasons, .. } = &refused else {
             panic!("{refused:?}")
         };
@@ -230,7 +234,9 @@ async fn a_workload_that_a_rule_names_is_deleted_only_by_force() {
     // Without the rule the first workload may go. So may the second, which no rule names.
     place(&f.model, apart_from(&[], SECOND, Some(1), 2)).await.unwrap();
     for n in [FIRST, SECOND] {
-        delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
+        delete(&f.model, &uuid(n), None, Delete::default(), &caller())
+            .await
+            .unwrap();
     }
     f.check_snapshot().await;
 }
@@ -258,7 +264,7 @@ async fn a_rule_stays_whose_workload_was_deleted_by_force() {
     let f = cluster(&SITES).await;
     place(&f.model, apart_from(&[], FIRST, None, 2)).await.unwrap();
     place(&f.model, together(None, 2)).await.unwrap();
-    delete(&f.model, &uuid(FIRST), None, FORCED).await.unwrap();
+    delete(&f.model, &uuid(FIRST), None, FORCED, &caller()).await.unwrap();
     // Placed replicas stay, and the violation gives the reason.
     let report = place(&f.model, together(Some(1), 2)).await.unwrap();
     assert_eq!(hosts(&report).len(), 2);
@@ -297,11 +303,14 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
         place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
         for count in [0, 2] {
             let (named, put) = (uuid(first), apart_from(&[first], second, None, count));
-            let deletion = delete(changing, &named, None, Delete::default());
+            let first_caller = caller();
+            let deletion = delete(changing, &named, None, Delete::default(), &first_caller);
             let (deleted, placed) = tokio::join!(deletion, place(&f.model, put));
             match (deleted, placed) {
                 (Err(Error::WorkloadInUse { .. }), Ok(_)) => {
-                    delete(&f.model, &uuid(second), None, Delete::default()).await.unwrap();
+                    delete(&f.model, &uuid(second), None, Delete::default(), &caller())
+                        .await
+                        .unwrap();
                 }
                 (Ok(_), Err(Error::BadRequest { .. })) => {
                     place(&f.model, apart_from(&[], first, None, 1)).await.unwrap();
@@ -313,7 +322,9 @@ async fn a_workload_is_not_deleted_while_a_rule_about_it_is_made() {
         for count in [0, 2] {
             let put = apart_from(&[first], second, None, count);
             let (refused, plans) = place_while(&f.model, put, async |_, _| {
-                delete(changing, &uuid(first), None, Delete::default()).await.unwrap();
+                delete(changing, &uuid(first), None, Delete::default(), &caller())
+                    .await
+                    .unwrap();
             })
             .await;
             assert!(matches!(refused, Err(Error::BadRequest { .. })), "{refused:?}");
@@ -333,7 +344,7 @@ async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_o
         let (first, second) = (FIRST + 2 * round, SECOND + 2 * round);
         place(&f.model, apart_from(&[], first, None, 0)).await.unwrap();
         place(&f.model, apart_from(&[first], second, None, 0)).await.unwrap();
-        delete(&f.model, &uuid(first), None, FORCED).await.unwrap();
+        delete(&f.model, &uuid(first), None, FORCED, &caller()).await.unwrap();
         let (one, two) = tokio::join!(
             place(&f.model, apart_from(&[], first, None, 2)),
             place(other, apart_from(&[first], second, Some(1), 2)),
@@ -342,7 +353,9 @@ async fn a_workload_that_is_created_again_and_one_whose_rule_names_it_see_each_o
         let (hosts, sites) = ((hosts(&one), hosts(&two)), (sites(&one), sites(&two)));
         assert!(sites.0.is_disjoint(&sites.1), "round {round}: on {hosts:?}");
         for n in [second, first] {
-            delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
+            delete(&f.model, &uuid(n), None, Delete::default(), &caller())
+                .await
+                .unwrap();
         }
     }
 }

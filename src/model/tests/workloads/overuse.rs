@@ -233,7 +233,9 @@ async fn found_p16_an_overuse_behind_many_that_workloads_list_is_listed() {
         assert_eq!(found(most, Some(Level::Hard)).await, []);
     }
     // Without the workload all six are listed, hard ones first.
-    delete(&f.model, &uuid(901), Some(1), Delete::default()).await.unwrap();
+    delete(&f.model, &uuid(901), Some(1), Delete::default(), &caller())
+        .await
+        .unwrap();
     for host in 1..6 {
         let claim = super::super::claim(10 + host, host, "VCPU", 1, Expected::New);
         change(&f.model, host, inventory(10)).await;

@@ -89,7 +89,9 @@ async fn a_placement_that_was_planned_before_a_host_changed_its_domain_is_planne
             .await;
             assert_one_each(&f.model, &report.unwrap(), &what).await;
             assert_eq!(plans, 2, "{what}");
-            delete(&f.model, &uuid(n), None, Delete::default()).await.unwrap();
+            delete(&f.model, &uuid(n), None, Delete::default(), &caller())
+                .await
+                .unwrap();
             for (host, (fault, _)) in (1..).zip(SITES) {
                 set_domain(&f.model, host, "fault", fault).await;
             }
@@ -131,7 +133,7 @@ async fn a_host_below_a_replica_that_a_rule_is_new_for_has_the_domain_of_the_pla
         .await;
         assert_one_each(&f.model, &report.unwrap(), &what).await;
         assert_eq!(plans, 2, "{what}");
-        delete(&f.model, &n, None, Delete::default()).await.unwrap();
+        delete(&f.model, &n, None, Delete::default(), &caller()).await.unwrap();
     }
     f.check_snapshot().await;
 }

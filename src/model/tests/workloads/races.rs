@@ -32,7 +32,9 @@ async fn run(model: &Model, seed: u64, first: u32) -> Vec<(u32, usize)> {
         let generation = at.map(|at| known[at].1);
         match rng.below(5) {
             0 if at.is_some() => {
-                delete(model, &uuid(n), generation, Delete::default()).await.unwrap();
+                delete(model, &uuid(n), generation, Delete::default(), &caller())
+                    .await
+                    .unwrap();
                 known.retain(|(it, ..)| *it != n);
             }
             1 => {

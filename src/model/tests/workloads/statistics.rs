@@ -47,10 +47,11 @@ async fn replicas_are_counted_as_claims() {
             is_dry_run: true,
             ..Delete::default()
         },
+        &caller(),
     )
     .await
     .unwrap();
-    delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+    delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
         .await
         .unwrap();
     assert_eq!((counted(&f.model).0, counted(&f.model).1), (5, 5));

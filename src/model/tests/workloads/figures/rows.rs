@@ -1,8 +1,8 @@
 //! Rows of the requirements about room, types and the members of an answer: places A7, A9 and A31.
 
 use super::*;
+use crate::caller::CallerKey;
 use crate::model::domains::{self, Page};
-use crate::pools::CallerKey;
 
 /// Places A7: each of 20 zones has two of 40 replicas. Without a zone the other 19 carry 100/19 percent each.
 #[actix_web::test]
@@ -80,7 +80,7 @@ async fn found_p20_a9_nine_nodes_of_nine_types() {
         let of_type = format!("NodeType == NodeType0{host}");
         let report = place(&f.model, put(WORKLOAD, None, asked(1, &of_type))).await.unwrap();
         assert_eq!(hosts(&report), [host].into());
-        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
             .await
             .unwrap();
         no_place(place(&f.model, put(WORKLOAD, None, asked(2, &of_type))).await);
@@ -88,7 +88,7 @@ async fn found_p20_a9_nine_nodes_of_nine_types() {
         let others = format!("ProviderType != NodeType0{host}");
         let report = place(&f.model, put(WORKLOAD, None, asked(8, &others))).await.unwrap();
         assert!(hosts(&report).len() == 8 && !hosts(&report).contains(&host));
-        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
             .await
             .unwrap();
     }
@@ -124,7 +124,7 @@ async fn found_p10_the_notes_name_dimensions_that_the_default_rule_does_not_use(
     }
     let notes = async |n, rules| {
         let report = place(&f.model, put(WORKLOAD, None, spec(n, rules))).await.unwrap();
-        delete(&f.model, &uuid(WORKLOAD), None, Delete::default())
+        delete(&f.model, &uuid(WORKLOAD), None, Delete::default(), &caller())
             .await
             .unwrap();
         report.notes
