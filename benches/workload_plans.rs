@@ -119,6 +119,7 @@ fn measure(
         settings: SearchSettings { seed, ..settings() },
         incarnation: Incarnation::random(),
         read_spec: |_| unreachable!("a plan reads no stored spec"),
+        attempts: 0,
     };
     let plan = median(rounds, |seed| {
         let planned = job(seed).plan_around_held(&Interrupt::default());

@@ -36,7 +36,7 @@ pub fn read(body: &[u8], validate: impl FnOnce(&Json) -> Result<()>) -> Result<J
 /// Parses a body of the native API.
 ///
 /// # Errors
-/// [`Error::MalformedJson`], or the path of a member that occurs twice in an object.
+/// [`Error::MalformedJson`], or the path of a repeated member of an object.
 pub fn read_native(body: &[u8]) -> Result<Json> {
     read_with(RepeatedMembers::AreRefused, body, |_| Ok(()))
 }
@@ -84,7 +84,7 @@ enum JsonError {
     Unplaced(String),
     /// Python's message, and the offset in bytes.
     At(String, usize),
-    /// The path of a member that occurs twice in an object.
+    /// The path of a repeated member of an object.
     Repeated(MemberPath),
 }
 

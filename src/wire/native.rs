@@ -1,5 +1,5 @@
 //! Requests of the native API as structs: serde reads a body or a query string into a struct. A refusal names the wrong
-//! member by the path, with the value that was given and the allowed values. schemars derives the description from the
+//! member by the path, with the given value and the allowed values. schemars derives the description from the
 //! same structs (`noun.rs`).
 
 mod input;

@@ -42,7 +42,7 @@ impl MemberPath {
         MemberPath(format!("{step}{separator}{self}"))
     }
 
-    /// The refusal of a member, or of a parameter, that the request has more than once.
+    /// The refusal of a repeated member or parameter.
     pub fn occurs_again(&self) -> String {
         format!("{self} occurs more than once; once is allowed.")
     }

@@ -56,7 +56,7 @@ impl Object {
 }
 
 impl Object {
-    /// The object with these members, or a name that two of the members have.
+    /// The object with these members, or a repeated name.
     pub fn of_distinct(members: Vec<Member>) -> Result<Object, Box<str>> {
         match repeated_name(&members) {
             Some(name) => Err(name.into()),
@@ -92,7 +92,7 @@ impl FromIterator<(String, Json)> for Object {
     }
 }
 
-/// A name that two of the members have.
+/// A name of two members.
 fn repeated_name(members: &[Member]) -> Option<&str> {
     if members.len() <= FEW_MEMBERS {
         let mut each = members.iter().enumerate();

@@ -20,7 +20,7 @@ pub struct Report {
     /// Whether the majority is alive, and stays alive without any one domain.
     pub safety: SafetyReport,
     pub violations: Vec<Violation>,
-    /// What the caller may not expect: dimensions of hosts that the default rule does not use.
+    /// Notices for the caller: dimensions of hosts that the default rule does not use.
     pub notes: Vec<String>,
     /// Why pending replicas got no place; empty unless a request has just tried.
     pub reasons: Reasons,

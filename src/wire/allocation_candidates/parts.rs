@@ -65,7 +65,7 @@ impl QueryParts {
     }
 }
 
-/// Refuses a trait of the root that is both required and forbidden.
+/// Refuses a trait of the root if the trait is both required and forbidden.
 ///
 /// # Errors
 /// [`Error::BadQueryValue`].

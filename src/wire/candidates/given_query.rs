@@ -73,7 +73,7 @@ impl GivenQuery {
     }
 }
 
-/// Refuses a parameter that a query in a body does not have.
+/// Refuses a parameter of `GET /v1/candidates` alone in a query of a body.
 fn check_has_no(query: &Query, name: &str, why: &str) -> Result<()> {
     match query.last(name) {
         Some(_) => bad_request(format!("'{name}' {why}.")),

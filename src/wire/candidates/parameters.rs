@@ -7,12 +7,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::values::{Aggregates, Amounts, Suffixes, TraitNames};
+use super::values::{Aggregates, ClassAmounts, Suffixes, TraitNames};
 use crate::search::{GroupPolicy, Purpose, Rank};
 use crate::wire::allocation_candidates::MAX_GROUPS;
 use crate::wire::native::{AnyDomain, Name, Named, Repeatable, SpelledUuid, Whole};
 
-/// The parameters that say which candidates the answer has, and which parts.
+/// The parameters of the answer: its candidates, and its parts.
 #[derive(Deserialize, JsonSchema)]
 pub struct AnswerParameters {
     /// Which candidates come first: `fullest`, `emptiest`, `tightest` or `random`.
@@ -31,28 +31,28 @@ fn yes() -> bool {
     true
 }
 
-/// The parameters that no group has.
+/// The parameters of the whole request.
 #[derive(Deserialize, JsonSchema)]
 pub struct QueryParameters {
-    /// `none`: one provider may serve several groups with suffixes. `isolate`: each of them has a provider of its own.
-    /// Required if there is more than one such group.
+    /// `none`: one provider may serve several groups with suffixes. `isolate`: each group has a provider of its own.
+    /// Required with two groups or more.
     pub group_policy: Option<Name<GroupPolicy>>,
-    /// The traits that the root of the tree must have, separated by commas. `!TRAIT` forbids a trait.
+    /// The required traits of the root of the tree, separated by commas. `!TRAIT` forbids a trait.
     #[serde(default)]
     pub root_required: TraitNames<false>,
-    /// Suffixes of groups, separated by commas. One of the providers that serve these groups must be the ancestor of
-    /// all others. May be repeated.
+    /// Suffixes of groups, separated by commas. Of the providers of these groups, one must be the ancestor of the rest.
+    /// May be repeated.
     #[serde(default)]
     pub same_subtree: Repeatable<Suffixes, MAX_GROUPS>,
-    /// A condition on the properties of the host, or with a suffix on the provider that serves its group: `HasSSD ==
+    /// A condition on the properties of the host, or with a suffix on the provider of the group: `HasSSD ==
     /// true && SomeProperty >= 4`.
     #[serde(rename = "where", default)]
     pub condition: String,
-    /// A domain of the host, as `dimension:path`. The host is in it, or in a domain that lies in it. May be repeated;
-    /// those of one dimension are alternatives.
+    /// A domain of the host, as `dimension:path`. The host is in the domain or below. May be repeated; the domains
+    /// of a dimension are alternatives.
     #[serde(default)]
     pub in_domain: Repeatable<AnyDomain>,
-    /// A domain in which the host is not, as `dimension:path`. May be repeated.
+    /// A domain without the host, as `dimension:path`. May be repeated.
     #[serde(default)]
     pub not_in_domain: Repeatable<AnyDomain>,
 }
@@ -62,7 +62,7 @@ pub struct QueryParameters {
 pub struct GroupParameters<const LEAST: i64> {
     /// The requested amounts as `CLASS:amount`, separated by commas: `VCPU:2,MEMORY_MB:512`.
     #[serde(default)]
-    pub resources: Amounts<LEAST>,
+    pub resources: ClassAmounts<LEAST>,
     /// The required traits, separated by commas. `!TRAIT` forbids a trait. `in:TRAIT,TRAIT` requires any of several.
     /// May be repeated.
     #[serde(default)]
@@ -74,7 +74,7 @@ pub struct GroupParameters<const LEAST: i64> {
     /// The uuid of any provider of a tree. Only this tree is searched.
     #[schemars(extend("format" = "uuid"))]
     pub in_tree: Option<SpelledUuid>,
-    /// A condition on the properties of the provider that serves the group.
+    /// A condition on the properties of the provider of the group.
     #[serde(rename = "where", default)]
     pub condition: String,
 }

@@ -12,7 +12,7 @@ use crate::wire::native_keys::{WHERE, condition};
 /// class out. Only providers with the state `up` get anything new from the native API.
 ///
 /// # Errors
-/// The first wrong parameter, or parameters that contradict each other.
+/// The first wrong parameter, or a contradiction of parameters.
 pub fn read_request<const LEAST: i64>(mut parameters: UnreadParameters) -> Result<Request> {
     let query: QueryParameters = parameters.take()?;
     let groups: Vec<(String, GroupParameters<LEAST>)> = parameters.take_groups(MAX_GROUPS)?;

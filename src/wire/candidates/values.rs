@@ -18,9 +18,9 @@ use crate::wire::native::{is_suffix, read_text};
     description = "",
     extend("pattern" = "^[^:,]+:[0-9]*[1-9][0-9]*(,[^:,]+:[0-9]*[1-9][0-9]*)*$")
 )]
-pub struct Amounts<const LEAST: i64>(pub Vec<(String, i64)>);
+pub struct ClassAmounts<const LEAST: i64>(pub Vec<(String, i64)>);
 
-impl<'de, const LEAST: i64> Deserialize<'de> for Amounts<LEAST> {
+impl<'de, const LEAST: i64> Deserialize<'de> for ClassAmounts<LEAST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let most = i64::MAX;
         let allowed = format!("not CLASS:AMOUNT with an amount from {LEAST} to {most}, such as VCPU:2,MEMORY_MB:512");
@@ -33,7 +33,7 @@ impl<'de, const LEAST: i64> Deserialize<'de> for Amounts<LEAST> {
             Some((class, _)) => Err(D::Error::custom(format_args!(
                 "{class} occurs more than once; once is allowed"
             ))),
-            None => Ok(Amounts(amounts)),
+            None => Ok(ClassAmounts(amounts)),
         }
     }
 }

@@ -15,13 +15,13 @@ use crate::wire::filters;
 use crate::wire::query::Query;
 use crate::wire::value::{Json, Object};
 
-/// The parameters that no struct has taken.
+/// The parameters without a struct.
 pub struct UnreadParameters {
     /// The text or the texts of each parameter, in the order of the query.
     left: IndexMap<String, Json>,
-    /// The names of the parameters that structs have taken, or would have.
+    /// The names of the parameters of the structs so far, with and without a value.
     known: Vec<&'static str>,
-    /// The names that a suffix may follow.
+    /// The names before a suffix.
     of_groups: &'static [&'static str],
     suffixes: Vec<String>,
 }
@@ -97,10 +97,10 @@ impl UnreadParameters {
         groups.into_iter().map(group).collect()
     }
 
-    /// Refuses a parameter that no struct has taken.
+    /// Refuses a parameter without a struct.
     ///
     /// # Errors
-    /// The first such parameter, with the known names.
+    /// The first of these parameters, with the known names.
     pub fn check_all_taken(mut self) -> Result<()> {
         let Some(name) = self.left.keys().next() else {
             return Ok(());
@@ -117,7 +117,7 @@ impl UnreadParameters {
         Err(Problem::unknown(&name, self.known, meant).refusal(InputKind::Query))
     }
 
-    /// The known name that was probably meant, with a suffix of the query if need be.
+    /// The nearest known name, with a suffix of the query if need be.
     fn meant(&self, name: &str) -> Option<String> {
         let of_group = |suffix: &String| {
             let near = nearest(name.strip_suffix(suffix)?, self.of_groups.iter().copied())?;

@@ -1,4 +1,4 @@
-//! A wrong member of a request: the path, the value that was given, and the allowed values.
+//! A wrong member of a request: the path, the given value, and the allowed values.
 
 use std::fmt::{self, Display};
 
@@ -53,7 +53,7 @@ impl Problem {
         Problem::new(MemberPath::default(), ProblemKind::Value(sentence))
     }
 
-    /// A parameter that occurs more than once, although a single one is allowed.
+    /// A parameter given more than once, although a single value is allowed.
     pub fn repeated() -> Problem {
         Problem::new(MemberPath::default(), ProblemKind::Repeated)
     }

@@ -122,7 +122,7 @@ impl<T: JsonSchema, const MIN: usize, const MAX: usize> JsonSchema for Bounded<T
     }
 }
 
-/// The texts of a parameter that may occur up to `MAX` times. The schema is the schema of a single text.
+/// The texts of a parameter with up to `MAX` values. The schema is the schema of a single text.
 #[derive(Clone, Debug)]
 pub struct Repeatable<T, const MAX: usize = 10_000>(pub Vec<T>);
 
