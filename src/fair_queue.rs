@@ -54,6 +54,27 @@ pub fn refused_caller<'a>(
         .map_or(newcomer, |(caller, _)| caller)
 }
 
+/// The surplus of more than `max` jobs with these callers, in the order of arrival: each time the newest job of the
+/// caller with the most. The places of the jobs, descending.
+pub fn surplus<'a>(callers: impl Iterator<Item = &'a CallerKey>, max: usize) -> Vec<usize> {
+    let mut places: HashMap<&CallerKey, Vec<usize>> = HashMap::new();
+    let mut count = 0;
+    for (at, caller) in callers.enumerate() {
+        places.entry(caller).or_default().push(at);
+        count = at + 1;
+    }
+    let newest_of_most = (max..count).filter_map(|_| {
+        let most = places
+            .values_mut()
+            .max_by_key(|places| (places.len(), places.last().copied()))?;
+        most.pop()
+    });
+    let mut surplus: Vec<usize> = newest_of_most.collect();
+    // A caller that removes the jobs in this order moves no job of a later place.
+    surplus.sort_unstable_by(|one, other| other.cmp(one));
+    surplus
+}
+
 impl<J> FairQueue<J> {
     pub fn new(limits: QueueLimits) -> FairQueue<J> {
         FairQueue {
@@ -95,11 +116,14 @@ impl<J> FairQueue<J> {
 
     /// Whether there is a thread for a further job of this caller.
     fn begins_at_once(&self, caller: &CallerKey) -> bool {
+        if self.running >= self.limits.running || self.is_saturated_by(caller) {
+            return false;
+        }
         let per_caller = self.limits.running_per_caller;
         // The jobs whose only wait is for a thread to take them.
         let may_begin = |jobs: &Jobs<J>| jobs.waiting.len().min(per_caller.saturating_sub(jobs.running));
         let beginning: usize = self.callers.values().map(may_begin).sum();
-        !self.is_saturated_by(caller) && self.running + beginning < self.limits.running
+        self.running + beginning < self.limits.running
     }
 
     /// Adds a job. A full queue refuses a job, of this caller or of a second caller, which the result has too.
@@ -149,33 +173,45 @@ impl<J> FairQueue<J> {
 
     /// The place in `order` of the caller whose job is next.
     fn next_caller(&self) -> Option<usize> {
-        let running = |at: &usize| self.callers.get(&self.order[*at]).map_or(0, |jobs| jobs.running);
-        let callers = (0..self.order.len()).filter(|at| running(at) < self.limits.running_per_caller);
-        // No caller has fewer than none.
-        let first_idle = callers.clone().find(|at| running(at) == 0);
-        first_idle.or_else(|| callers.min_by_key(running))
+        let running = |caller: &CallerKey| self.callers.get(caller).map_or(0, |jobs| jobs.running);
+        self.least(running)
+            .filter(|at| running(&self.order[*at]) < self.limits.running_per_caller)
+    }
+
+    /// The first place in `order` of a caller with the least weight.
+    fn least(&self, weight: impl Fn(&CallerKey) -> usize) -> Option<usize> {
+        let weight = |at: &usize| weight(&self.order[*at]);
+        // No weight is below zero.
+        let first_without = (0..self.order.len()).find(|at| weight(at) == 0);
+        first_without.or_else(|| (0..self.order.len()).min_by_key(weight))
     }
 
     /// The next job to run, and the job's caller, until [`Self::finish`]. `None` if no job may begin now.
     pub fn next(&mut self) -> Option<(CallerKey, J)> {
-        let at = self.next_caller()?;
+        let (caller, job) = self.pop(self.next_caller()?)?;
+        self.callers.get_mut(&caller)?.running += 1;
+        self.running += 1;
+        Some((caller, job))
+    }
+
+    /// The next job of a caller with the least weight, and among equals of the caller that was served longest ago. The
+    /// job does not count as running.
+    pub fn take(&mut self, weight: impl Fn(&CallerKey) -> usize) -> Option<J> {
+        let (caller, job) = self.pop(self.least(weight)?)?;
+        self.forget_if_idle(&caller);
+        Some(job)
+    }
+
+    /// Takes the oldest job of the caller at this place in `order`.
+    fn pop(&mut self, at: usize) -> Option<(CallerKey, J)> {
         let caller = self.order.remove(at)?;
         let jobs = self.callers.get_mut(&caller)?;
         let (_, job) = jobs.waiting.pop_front()?;
-        jobs.running += 1;
-        self.running += 1;
         self.waiting -= 1;
         if !jobs.waiting.is_empty() {
             self.order.push_back(caller.clone());
         }
         Some((caller, job))
-    }
-
-    /// As [`Self::next`], for a job that does not count as running.
-    pub fn take(&mut self) -> Option<J> {
-        let (caller, job) = self.next()?;
-        self.finish(&caller);
-        Some(job)
     }
 
     /// A job of the caller ended.
@@ -308,12 +344,20 @@ mod tests {
     #[test]
     fn a_job_that_was_put_back_is_the_next_of_its_caller() {
         let mut queue = queue(&["a1", "b1", "a2", "a3"]);
-        assert_eq!(queue.take(), Some("a1"));
+        assert_eq!(queue.take(|_| 0), Some("a1"));
         queue.put_back(&caller("a"), "a1");
         assert_eq!(queue.waiting(), 4, "a full queue has a place");
-        let taken: Vec<_> = std::iter::from_fn(|| queue.take()).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| queue.take(|_| 0)).collect();
         assert_eq!(taken, ["b1", "a1", "a2", "a3"]);
         assert!(!queue.has_next() && queue.callers.is_empty());
+    }
+
+    #[test]
+    fn the_surplus_is_of_the_callers_with_most() {
+        let callers = ["a", "a", "b", "a", "b"].map(caller);
+        assert_eq!(surplus(callers.iter(), 5), [0; 0]);
+        assert_eq!(surplus(callers.iter(), 3), [4, 3]);
+        assert_eq!(surplus(callers.iter(), 0), [4, 3, 2, 1, 0]);
     }
 
     #[test]

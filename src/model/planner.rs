@@ -21,6 +21,7 @@ pub mod in_batch;
 use std::fmt::Debug;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::agreement::agrees;
 use self::in_batch::{CommandPlan, PlanInBatch};
@@ -40,6 +41,10 @@ use crate::search::{Interrupt, Snapshot};
 
 /// How many plans of a request may lose their places. The next plan is made inside the writer's batch.
 pub const LOSSES_MAX: u32 = 3;
+
+/// The longest search inside the batch, as a part of `commit_timeout`. A request whose search takes longer is planned
+/// beside the writer again.
+const LONGEST_IN_BATCH: f64 = 0.05;
 
 /// A request in progress, with the search of the next plan: a call for claims, or a request about a workload.
 pub trait PlannedRequest: Debug + Clone + Send + Sync + 'static {
@@ -170,7 +175,8 @@ async fn submit<R: PlannedRequest>(
         return Ok(None);
     };
     if is_last {
-        let command = |interrupt| in_batch(request, interrupt, deadline);
+        let longest = model.timeout.mul_f64(LONGEST_IN_BATCH);
+        let command = |interrupt| in_batch(request, interrupt, (deadline, longest));
         let Some((new, answer)) = model.submit_in_batch(caller, command, deadline, avoided).await? else {
             return Ok(None);
         };
@@ -184,19 +190,28 @@ async fn submit<R: PlannedRequest>(
     }
 }
 
-/// The command that plans the request inside the batch. The search ends at the deadline, or by the interrupt.
-pub fn in_batch<R: PlannedRequest>(request: &R, interrupt: Interrupt, deadline: BootInstant) -> PlanInBatch {
+/// The command that plans the request inside the batch. The search ends by the interrupt, at the deadline, or after
+/// `longest`, because all other writes wait.
+pub fn in_batch<R: PlannedRequest>(
+    request: &R,
+    interrupt: Interrupt,
+    (deadline, longest): (BootInstant, Duration),
+) -> PlanInBatch {
     let is_dry_run = request.basis().is_dry_run;
     let request = request.clone();
     let search = move |conn: &mut DbConnection, snapshot: &Arc<Snapshot>, held| {
         let mut request = request.clone();
+        let end = BootInstant::now() + longest;
         request.renew(conn, snapshot, held)?;
-        let plan = request.run(&ended_by([&interrupt, request.basis().stop], deadline))?;
-        Ok(CommandPlan {
+        let plan = match request.run(&ended_by([&interrupt, request.basis().stop], end.min(deadline))) {
+            Err(Error::Busy { .. }) if BootInstant::now() >= end && end < deadline => return Ok(None),
+            plan => plan?,
+        };
+        Ok(Some(CommandPlan {
             command: R::command(&plan).map(|command| command.clone().into_command()),
             choices: R::choices(&plan).to_vec(),
             plan: Answer::new(plan),
-        })
+        }))
     };
     PlanInBatch {
         search: Box::new(search),

@@ -117,11 +117,13 @@ impl Availability {
     }
 
     /// A login or a validation failed. Returns whether the call before succeeded. An outage begins only if Keystone has
-    /// answered no question since `began`, the begin of the failed call.
+    /// answered no question since `began`, the begin of the failed call. A client's token may be the cause of a single
+    /// failure: a proxy may answer 502 to a long header.
     pub fn failed(&self, failure: &Failure, began: Instant) -> bool {
         let mut answers = self.lock();
         if failure.is_outage() {
-            answers.is_down |= answers.answered.is_none_or(|answered| answered <= began);
+            let is_sure = failure.is_about_own_token() || answers.failures + 1 >= SURE_FAILURES;
+            answers.is_down |= is_sure && answers.answered.is_none_or(|answered| answered <= began);
         } else {
             answers.answered();
         }
@@ -212,8 +214,14 @@ mod tests {
     #[test]
     fn found_n1_only_a_failure_of_every_question_keeps_requests_from_asking() {
         let without_token = Failure::NoOwnToken(Box::new(status(500)));
-        for failure in [unreachable(), without_token, Failure::OwnTokenRefused, status(503)] {
+        let of_any_token = [(without_token, 1), (Failure::OwnTokenRefused, 1)];
+        let of_one_token = [(unreachable(), SURE_FAILURES), (status(503), SURE_FAILURES)];
+        for (failure, needed) in of_any_token.into_iter().chain(of_one_token) {
             let answers = Availability::default();
+            for _ in 1..needed {
+                answers.failed(&failure, Instant::now());
+                assert_eq!(answers.admit(), Ok(()), "the token may be the cause: {failure}");
+            }
             answers.failed(&failure, Instant::now());
             assert_eq!(answers.admit(), Err(Failure::Down), "{failure}");
             answers.answered();
@@ -233,6 +241,7 @@ mod tests {
         let began = Instant::now();
         std::thread::sleep(std::time::Duration::from_millis(2));
         answers.validated();
+        answers.failed(&unreachable(), began);
         answers.failed(&unreachable(), began);
         assert!(!answers.is_down());
         std::thread::sleep(std::time::Duration::from_millis(2));

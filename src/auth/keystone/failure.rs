@@ -74,6 +74,11 @@ impl Failure {
         }
     }
 
+    /// Whether placet has no token of its own: no client's token is the cause.
+    pub fn is_about_own_token(&self) -> bool {
+        matches!(self, Failure::NoOwnToken(_) | Failure::OwnTokenRefused)
+    }
+
     /// Whether the answer to a validation concerns the client's token alone: for example, a server limits the length of
     /// a header. Keystone may well answer for the next token.
     pub fn is_about_one_token(&self) -> bool {

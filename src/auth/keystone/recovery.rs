@@ -15,13 +15,17 @@ use super::settings::KeystoneSettings;
 use crate::backoff::Backoff;
 
 impl Asker {
-    /// After each failure asks again until Keystone answers. A pause begins with the question before: a question
-    /// without an answer may take longer than the pause. Does not end.
+    /// After each failure asks again until Keystone answers. The first question shows whether a client's token was the
+    /// cause, so the first pause is only for an outage. A pause begins with the question before: a question without an
+    /// answer may take longer than the pause. Does not end.
     pub(super) async fn recover(&self) {
         loop {
             self.failure.notified().await;
             let mut backoff = Backoff::new(self.recovery_pause, KeystoneSettings::LONGEST_PAUSE);
             let mut asked = Instant::now();
+            if !self.availability.is_down() {
+                self.ask_again().await;
+            }
             while self.availability.has_failed() {
                 sleep_until(asked + backoff.next_pause()).await;
                 asked = Instant::now();

@@ -23,7 +23,7 @@ impl<B: Batch> Backlog<B> {
         Backlog {
             waiting: Waiting::new(queue, settings.commit_timeout),
             parked: Parked::new(settings.queue_size),
-            large: LargeInserts::new(),
+            large: LargeInserts::new(settings.queue_size),
         }
     }
 
@@ -82,7 +82,11 @@ impl<B: Batch> Backlog<B> {
     pub fn answer(&mut self, jobs: Vec<Job<B>>, decisions: Vec<Decision<B::Answer>>) {
         for (job, decision) in jobs.into_iter().zip(decisions) {
             match decision {
-                Decision::Held if job.from_database => self.parked.push(vec![job]),
+                Decision::Held if job.from_database => {
+                    // The batch was committed without the command.
+                    job.gate.reopen();
+                    self.parked.push(vec![job]);
+                }
                 Decision::Held => job.answer(Decision::Unverified),
                 decision => job.answer(decision),
             }

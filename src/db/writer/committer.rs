@@ -170,7 +170,7 @@ impl<B: Batch> Committer<B> {
         if backlog.parked.is_probe_due() {
             let (woken, waiting) = backlog.parked.probe(session);
             let free = backlog.park(woken, &session.batch);
-            backlog.waiting.defer(free);
+            backlog.waiting.put_back(free);
             backlog.parked.keep(waiting, &session.batch);
         }
         if let Some(batches) = backlog.parked.take_blind(&session.batch) {

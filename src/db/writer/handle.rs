@@ -9,6 +9,7 @@ use tokio::time::timeout;
 use super::batch::{Batch, Decision};
 use super::commit_gate::CommitGate;
 use super::job::{Job, Submitted, WhenHeld};
+use super::jobs::queue_is_full;
 use super::queue::{Abandoned, QueueEntrance, QueueExit, queue};
 use super::settings::WriterSettings;
 use super::statistics::WriterStatistics;
@@ -145,13 +146,5 @@ impl<B: Batch> WriterHandle<B> {
 fn shutting_down(_: Abandoned) -> Error {
     Error::Busy {
         detail: "It is shutting down.".to_owned(),
-    }
-}
-
-fn queue_is_full() -> Error {
-    Error::Busy {
-        detail: "As many writes wait as [placet] queue_size allows, and this caller has most of them; send fewer at \
-                 once."
-            .to_owned(),
     }
 }

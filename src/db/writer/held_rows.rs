@@ -18,7 +18,7 @@
 //!   halved until the commands that need the lock are alone. These blind commands are tried again each
 //!   [`BLIND_RETRY_INTERVAL`], at first together.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::batch::{Batch, Decision, RowNames};
@@ -27,8 +27,8 @@ use super::job::Job;
 use super::jobs::refuse_expired;
 use super::session::WriteSession;
 use super::waiting::MAX_BATCH;
-use crate::caller::CallerKey;
 use crate::error::Error;
+use crate::fair_queue::surplus;
 
 /// The first interval between two probes, longer than most commits of peers.
 const FIRST_PROBE: Duration = Duration::from_millis(5);
@@ -139,14 +139,8 @@ impl<B: Batch> Parked<B> {
 
     /// Refuses the jobs that are too many to wait: each time the newest one of the caller with the most.
     fn refuse_surplus(&mut self) {
-        while self.count() > self.max {
-            let mut counts: HashMap<&CallerKey, usize> = HashMap::new();
-            for job in self.jobs.iter().chain(&self.blind) {
-                *counts.entry(&job.caller).or_default() += 1;
-            }
-            let all = self.jobs.iter().chain(&self.blind).enumerate();
-            let newest = all.max_by_key(|(_, job)| counts[&job.caller]);
-            let Some(at) = newest.map(|(at, _)| at) else { return };
+        let callers = self.jobs.iter().chain(&self.blind).map(|job| &job.caller);
+        for at in surplus(callers, self.max) {
             if let Some(job) = self.remove(at) {
                 job.answer(Decision::Refused(too_many()));
             }

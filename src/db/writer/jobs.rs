@@ -32,6 +32,15 @@ pub(super) fn refuse_expired<B: Batch>(jobs: Vec<Job<B>>, detail: impl Fn(&Job<B
     timely
 }
 
+/// The refusal of a caller with the most waiting jobs.
+pub(super) fn queue_is_full() -> Error {
+    Error::Busy {
+        detail: "As many writes wait as [placet] queue_size allows, and this caller has most of them; send fewer at \
+                 once."
+            .to_owned(),
+    }
+}
+
 /// The detail for a job whose deadline passed in the queue.
 pub(super) fn too_slow<B: Batch>(_: &Job<B>) -> String {
     "The database is too slow to keep up.".to_owned()

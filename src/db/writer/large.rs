@@ -91,7 +91,7 @@ fn start_insert<B: Batch>(
 /// Commits a large job whose rows are inserted. After a failure the job is committed as a batch of its own.
 fn finish<B: Batch>(committer: &mut Committer<B>, insert: LargeInsert<B>) {
     let (backlog, session) = (&mut committer.backlog, &mut committer.session);
-    backlog.waiting.defer(insert.waiting);
+    backlog.waiting.put_back(insert.waiting);
     let inserted = backlog.large.join(insert.thread);
     let jobs = refuse_expired(vec![insert.job], too_slow);
     if jobs.is_empty() {

@@ -3,14 +3,16 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::{Batch, BatchCommand, BatchPlan, RowNames};
+use super::batch::{Batch, BatchCommand, BatchPlan, Decision, RowNames};
 use super::failure::{BatchFailure, BatchResult};
 use super::job::Job;
+use super::jobs::queue_is_full;
 use super::plan::{Preinserted, insert_new_rows};
 use crate::db::boot_instant::BootInstant;
 use crate::db::engines::dialect;
 use crate::db::engines::guarded::ExecMode;
 use crate::db::{DbConnection, SetupError, thread};
+use crate::fair_queue::surplus;
 
 /// The interval at which an idle writer checks whether the rows are inserted.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -23,6 +25,8 @@ pub(super) type InsertThread = JoinHandle<BatchResult<(DbConnection, Preinserted
 /// The inserts of large jobs, one at a time.
 pub(super) struct LargeInserts<B: Batch> {
     pending: Option<LargeInsert<B>>,
+    /// The most jobs that wait for the rows of an insert.
+    max_waiting: usize,
     /// The time until which large jobs are batches of their own.
     paused_until: Option<Instant>,
 }
@@ -48,9 +52,10 @@ impl<B: Batch> LargeInsert<B> {
 }
 
 impl<B: Batch> LargeInserts<B> {
-    pub fn new() -> LargeInserts<B> {
+    pub fn new(max_waiting: usize) -> LargeInserts<B> {
         LargeInserts {
             pending: None,
+            max_waiting,
             paused_until: None,
         }
     }
@@ -88,7 +93,8 @@ impl<B: Batch> LargeInserts<B> {
         });
     }
 
-    /// Sets the jobs aside that need a row which is being inserted, and returns the rest.
+    /// Sets aside the jobs with a row of the pending insert, and returns the rest. Refuses the surplus of the jobs set
+    /// aside.
     pub fn set_aside(&mut self, jobs: Vec<Job<B>>, batch: &B) -> Vec<Job<B>> {
         let Some(insert) = &mut self.pending else {
             return jobs;
@@ -97,6 +103,10 @@ impl<B: Batch> LargeInserts<B> {
             .into_iter()
             .partition(|job| batch.needs(&job.command, &insert.rows));
         insert.waiting.extend(waiting);
+        let places = surplus(insert.waiting.iter().map(|job| &job.caller), self.max_waiting);
+        for at in places {
+            insert.waiting.remove(at).answer(Decision::Refused(queue_is_full()));
+        }
         free
     }
 

@@ -5,6 +5,7 @@
 //! with the most waiting commands loses its newest one, which the writer has not taken yet. Commands that wait for held
 //! rows have a bound of their own (`held_rows.rs`).
 
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -66,6 +67,15 @@ impl<B: Batch> QueueState<B> {
         }
     }
 
+    /// The queue of a command.
+    fn of(&mut self, job: &Job<B>) -> &mut FairQueue<Job<B>> {
+        if job.is_large() {
+            &mut self.large
+        } else {
+            &mut self.small
+        }
+    }
+
     fn has_arrival(&mut self) -> bool {
         let has_new_large = std::mem::take(&mut self.has_new_large);
         has_new_large || self.small.waiting() > 0 || !self.questions.is_empty()
@@ -105,9 +115,9 @@ impl<B: Batch> QueueEntrance<B> {
             if state.is_abandoned {
                 return Err(Abandoned);
             }
-            state.has_new_large |= is_large;
-            let queue = if is_large { &mut state.large } else { &mut state.small };
-            let (_, refused) = queue.push(&caller, job);
+            let (_, refused) = state.of(&job).push(&caller, job);
+            let is_kept = refused.as_ref().is_none_or(|refused| refused.caller != caller);
+            state.has_new_large |= is_large && is_kept;
             Ok(refused)
         })
     }
@@ -170,9 +180,11 @@ impl<B: Batch> QueueExit<B> {
         std::mem::take(&mut self.0.state().questions)
     }
 
-    /// Takes the next small command, of the caller that was served longest ago.
-    pub fn take_small(&self) -> Option<Job<B>> {
-        self.0.state().small.take()
+    /// Takes the next small command, of the caller with the fewest of these rows, and among equals of the caller that
+    /// was served longest ago.
+    pub fn take_small(&self, rows: &HashMap<CallerKey, usize>) -> Option<Job<B>> {
+        let rows_of = |caller: &CallerKey| rows.get(caller).copied().unwrap_or_default();
+        self.0.state().small.take(rows_of)
     }
 
     /// Takes the next large command, of the caller that was served longest ago. The caller gets no further large
@@ -185,10 +197,10 @@ impl<B: Batch> QueueExit<B> {
         self.0.state().large.finish(caller);
     }
 
-    /// Returns a large command that was taken and did not begin.
-    pub fn put_back_large(&self, job: Job<B>) {
+    /// Returns a command that was taken and did not begin.
+    pub fn put_back(&self, job: Job<B>) {
         let caller = job.caller.clone();
-        self.0.state().large.put_back(&caller, job);
+        self.0.state().of(&job).put_back(&caller, job);
     }
 
     /// Whether a large command waits, and whether a large command may begin.

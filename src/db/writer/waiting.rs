@@ -4,11 +4,11 @@
 //! thousand consumers are written.
 //!
 //! So a batch is bounded in rows, not only in jobs, and a large job is a transaction of its own (`large.rs`). A claim
-//! waits for at most a single large job. Callers have turns: a batch takes a small job of each caller, and again a
-//! small job of each. Large jobs have turns of callers as well, and a caller pauses between two large jobs
+//! waits for at most a single large job. Callers have turns: the next small job of a batch is of the caller with the
+//! fewest rows in the batch. Large jobs have turns of callers as well, and a caller pauses between two large jobs
 //! (`large_pauses.rs`).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot::Sender;
@@ -24,6 +24,21 @@ use crate::caller::CallerKey;
 pub(super) const MAX_BATCH: usize = 256;
 /// The most rows of a batch of several jobs. 256 claims of three classes have as many.
 const MAX_BATCH_ROWS: usize = 1_024;
+
+/// The rows of a batch.
+#[derive(Default)]
+struct RowsOfCallers {
+    all: usize,
+    by_caller: HashMap<CallerKey, usize>,
+}
+
+impl RowsOfCallers {
+    fn add<B: Batch>(&mut self, job: &Job<B>) {
+        self.all += job.rows();
+        // A job without rows takes a place, too.
+        *self.by_caller.entry(job.caller.clone()).or_default() += job.rows().max(1);
+    }
+}
 
 pub(super) struct Waiting<B: Batch> {
     queue: QueueExit<B>,
@@ -65,27 +80,29 @@ impl<B: Batch> Waiting<B> {
         self.queue.take_questions()
     }
 
-    /// Takes over taken jobs: a job did not begin, or waits no longer for rows.
-    pub fn defer(&mut self, jobs: impl IntoIterator<Item = Job<B>>) {
-        let (large, small): (Vec<_>, Vec<_>) = jobs.into_iter().partition(Job::is_large);
-        self.deferred.extend(small);
-        for job in large.into_iter().rev() {
-            self.queue.put_back_large(job);
-        }
+    /// Takes over small jobs that were taken and did not begin. The next batch begins with these jobs.
+    pub fn defer(&mut self, jobs: Vec<Job<B>>) {
+        self.deferred.extend(jobs);
+    }
+
+    /// Returns jobs that wait no longer for rows, so that the jobs wait for turns of their callers.
+    pub fn put_back(&mut self, jobs: Vec<Job<B>>) {
+        jobs.into_iter().rev().for_each(|job| self.queue.put_back(job));
     }
 
     /// Takes the small jobs that fit in a batch with `batch`, by turns of callers. Refuses expired jobs.
     pub fn take_small(&mut self, batch: &[Job<B>]) -> Vec<Job<B>> {
-        let mut rows: usize = batch.iter().map(Job::rows).sum();
+        let mut rows = RowsOfCallers::default();
+        batch.iter().for_each(|job| rows.add(job));
         let mut taken = Vec::new();
         while batch.len() + taken.len() < MAX_BATCH
-            && let Some(job) = self.deferred.pop_front().or_else(|| self.queue.take_small())
+            && let Some(job) = (self.deferred.pop_front()).or_else(|| self.queue.take_small(&rows.by_caller))
         {
-            if rows + job.rows() > MAX_BATCH_ROWS {
+            if rows.all + job.rows() > MAX_BATCH_ROWS {
                 self.deferred.push_front(job);
                 break;
             }
-            rows += job.rows();
+            rows.add(&job);
             taken.push(job);
         }
         self.had_small |= !taken.is_empty();

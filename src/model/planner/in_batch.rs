@@ -21,8 +21,10 @@ use crate::search::Snapshot;
 /// A search inside the batch takes as long as a command of this many rows: so the command is a batch of its own.
 const SEARCH_ROWS: usize = 1_000;
 
-/// Plans on the snapshot and on the rows that the connection reads. The plan avoids the held rows.
-type SearchInBatch = dyn Fn(&mut DbConnection, &Arc<Snapshot>, Arc<RowNames>) -> Result<CommandPlan> + Send + Sync;
+/// Plans on the snapshot and on the rows that the connection reads. The plan avoids the held rows. `None` if the search
+/// would stop the writer for too long.
+type SearchInBatch =
+    dyn Fn(&mut DbConnection, &Arc<Snapshot>, Arc<RowNames>) -> Result<Option<CommandPlan>> + Send + Sync;
 
 /// The command that plans and writes in the same batch. The answer is the plan, and the answer to the command of the
 /// plan: `None` if the plan writes nothing.

@@ -16,6 +16,8 @@ use crate::model::resource_classes::Ensure;
 use crate::search::{Interrupt, SearchSettings};
 
 const HOSTS: u32 = 20;
+/// The longest search inside the batch in these tests.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Hosts with one VCPU each, and the search of a call for 30 consumers, which the interrupt of the settings may end.
 async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, ClaimPlanJob) {
@@ -43,7 +45,7 @@ async fn hosts_and_job(is_atomic: bool, interrupt: Interrupt) -> (Fixture, Claim
 fn call(job: &ClaimPlanJob, interrupt: Interrupt, deadline: BootInstant) -> PlanInBatch {
     let mut job = job.clone();
     Arc::make_mut(&mut job.request).is_dry_run = false;
-    in_batch(&job, interrupt, deadline)
+    in_batch(&job, interrupt, (deadline, LONGEST))
 }
 
 async fn submit(model: &Model, call: PlanInBatch) -> Result<Option<(Answer, Option<Answer>)>> {
@@ -90,6 +92,22 @@ async fn a_call_whose_plan_in_the_batch_is_ended_is_busy_and_claims_nothing() {
         assert!(matches!(refused, Err(Error::Busy { .. })), "{case}: {refused:?}");
         assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0, "{case}");
     }
+}
+
+/// All other writes wait for a search inside the batch.
+#[actix_web::test]
+async fn hostile_12_a_long_search_inside_the_batch_is_given_up_and_the_call_is_planned_again() {
+    let (mut f, mut job) = hosts_and_job(true, Interrupt::default()).await;
+    Arc::make_mut(&mut job.request).is_dry_run = false;
+    let later = BootInstant::now() + Duration::from_secs(600);
+    let given_up = in_batch(&job, Interrupt::default(), (later, Duration::ZERO));
+    assert!(matches!(submit(&f.model, given_up).await, Ok(None)));
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), 0);
+    assert!(matches!(
+        submit(&f.model, call(&job, Interrupt::default(), later)).await,
+        Ok(Some(_))
+    ));
+    assert_eq!(f.number("SELECT COUNT(*) AS n FROM consumers"), i64::from(HOSTS));
 }
 
 #[actix_web::test]

@@ -40,11 +40,11 @@ fn a_query_has_the_same_groups_as_a_query_of_openstack() {
         "0123ABCD-4567-89AB-CDEF-0123456789AB",
     );
     for query in [
-        format!("resources_B=VCPU:1&required_A=T&resources=DISK_GB:1&group_policy=isolate&same_subtree=_A,_B"),
-        format!("resources=VCPU:1,DISK_GB:2&required=A,!B&required=in:C,D&required=!E"),
+        "resources_B=VCPU:1&required_A=T&resources=DISK_GB:1&group_policy=isolate&same_subtree=_A,_B".to_owned(),
+        "resources=VCPU:1,DISK_GB:2&required=A,!B&required=in:C,D&required=!E".to_owned(),
         format!("resources=VCPU:1&member_of=in:{uuid},{other}&member_of=!{uuid}&member_of=!in:{other}"),
         format!("resources1=VCPU:1&in_tree1={uuid}&root_required=C,!D"),
-        format!("required_A=X&resources_B=VCPU:1&same_subtree=_B&same_subtree=_A,_B&group_policy=none"),
+        "required_A=X&resources_B=VCPU:1&same_subtree=_B&same_subtree=_A,_B&group_policy=none".to_owned(),
     ] {
         let mut old =
             crate::wire::allocation_candidates::read_list(crate::version::Version::MAX, &query).expect(&query);

@@ -7,8 +7,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::search::{MemberOf, Traits};
+use crate::wire::cut::cut_at;
 use crate::wire::filters;
 use crate::wire::native::{is_suffix, read_text};
+use crate::wire::path::MAX_GIVEN_BYTES;
 
 /// Amounts by class: `VCPU:2,MEMORY_MB:512`. Each amount is at least `LEAST`.
 #[derive(Clone, Debug, Default, JsonSchema)]
@@ -31,7 +33,8 @@ impl<'de, const LEAST: i64> Deserialize<'de> for ClassAmounts<LEAST> {
         let mut classes = BTreeSet::new();
         match amounts.iter().find(|(class, _)| !classes.insert(class)) {
             Some((class, _)) => Err(D::Error::custom(format_args!(
-                "{class} occurs more than once; once is allowed"
+                "{} occurs more than once; once is allowed",
+                cut_at(class.clone(), MAX_GIVEN_BYTES)
             ))),
             None => Ok(ClassAmounts(amounts)),
         }

@@ -82,7 +82,7 @@ async fn found_n2_a_failure_of_one_token_ends_with_placets_own() {
     assert!(server.has_validated_own_token());
 }
 
-/// Found by a verifier: 20 requests with 20 new tokens were 20 logins, and Keystone locked the user of placet out.
+/// Before, 20 requests with 20 new tokens were 20 logins, and Keystone locked the user of placet out.
 #[tokio::test]
 async fn found_n1_with_a_wrong_password_no_request_logs_in() {
     let server = TestKeystone::start();
@@ -133,4 +133,16 @@ async fn found_n1_a_renewal_that_fails_is_not_repeated_by_each_request() {
     }
     let refused = server.refused_logins();
     assert!((1..20).contains(&refused), "{refused} logins");
+}
+
+/// A proxy answers 502 to a long header. Every such token closed Keystone for the tokens of all clients.
+#[tokio::test]
+async fn found_n1_a_token_that_a_proxy_refuses_does_not_keep_other_tokens_from_keystone() {
+    let server = TestKeystone::start();
+    server.add("good", of_project("ann", &["admin"]));
+    let keystone = start(&server, |settings| settings.connection.max_retries = 0);
+    server.change(|state| state.status = Some(502));
+    assert_eq!(with_token(&keystone, "long").await, Err(unavailable()));
+    server.change(|state| state.status = None);
+    with_token(&keystone, "good").await.expect("a caller");
 }

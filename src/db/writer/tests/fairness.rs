@@ -6,9 +6,10 @@ use std::pin::Pin;
 use super::number_writer::{caller_named, submit_for};
 use super::*;
 use crate::db::writer::WalLimits;
+use crate::db::writer::backlog::Backlog;
 use crate::db::writer::handle::WriterHandle;
 use crate::db::writer::held_rows::Parked;
-use crate::db::writer::job::Job;
+use crate::db::writer::job::{Job, WhenHeld};
 use crate::db::writer::settings::WriterSettings;
 use crate::db::writer::waiting::{MAX_BATCH, Waiting};
 
@@ -16,6 +17,15 @@ use crate::db::writer::waiting::{MAX_BATCH, Waiting};
 const LARGE: i64 = -257 * ROWS;
 
 type Call = Pin<Box<dyn Future<Output = Result<i64>>>>;
+
+fn settings(queue_size: usize) -> WriterSettings {
+    WriterSettings {
+        queue_size,
+        commit_timeout: LONG_TIMEOUT,
+        wal: WalLimits::default(),
+        claim_memory: Duration::from_secs(3600),
+    }
+}
 
 /// Both ends of a queue, and the calls without an answer.
 struct TwoEnds {
@@ -26,13 +36,7 @@ struct TwoEnds {
 
 impl TwoEnds {
     fn new(queue_size: usize) -> TwoEnds {
-        let settings = WriterSettings {
-            queue_size,
-            commit_timeout: LONG_TIMEOUT,
-            wal: WalLimits::default(),
-            claim_memory: Duration::from_secs(3600),
-        };
-        let (handle, exit) = WriterHandle::new(&settings);
+        let (handle, exit) = WriterHandle::new(&settings(queue_size));
         TwoEnds {
             handle,
             waiting: Waiting::new(exit, LONG_TIMEOUT),
@@ -113,6 +117,17 @@ async fn hostile_13_a_command_that_the_writer_has_taken_is_not_refused_and_takes
     assert_eq!(ends.take_small().0, [3, 11]);
 }
 
+/// Each command of the first caller has as many rows as a hundred of the second.
+#[actix_web::test]
+async fn hostile_12_the_turns_of_callers_count_rows() {
+    let mut ends = TwoEnds::new(1_000);
+    ends.submit("a", [-200 * ROWS, -201 * ROWS]).await;
+    ends.submit("b", (1..=150).map(|number| -ROWS - number)).await;
+    let (numbers, _jobs) = ends.take_small();
+    let second = numbers.iter().position(|number| *number == -201 * ROWS);
+    assert!(second.is_some_and(|at| at > 100), "{second:?} of {}", numbers.len());
+}
+
 #[actix_web::test]
 async fn hostile_13_a_batch_takes_commands_by_turns_of_callers() {
     let mut ends = TwoEnds::new(1_000);
@@ -136,6 +151,23 @@ async fn hostile_13_too_many_commands_for_held_rows_refuse_the_caller_with_most(
     parked.push_blind(jobs);
     assert_eq!(ends.refused().await, [3]);
     assert_eq!(parked.count(), 3);
+}
+
+/// A batch may be committed without one of its commands, which needs a held row.
+#[actix_web::test]
+async fn hostile_03_a_command_that_was_left_out_of_a_commit_can_be_cancelled() {
+    let (handle, exit) = WriterHandle::<Numbers>::new(&settings(1));
+    let mut backlog = Backlog::new(exit, &settings(1));
+    let caller = caller_named("a");
+    let call = handle.submit_from_database(&caller, 1, handle.deadline(), WhenHeld::Wait);
+    let mut call = Box::pin(call);
+    assert!(tokio::time::timeout(Duration::ZERO, &mut call).await.is_err());
+    let jobs = backlog.waiting.take_small(&[]);
+    let gate = jobs[0].gate.clone();
+    assert!(gate.begin_commit());
+    backlog.answer(jobs, vec![Decision::Held]);
+    assert_eq!(backlog.parked.count(), 1);
+    assert!(gate.cancel());
 }
 
 #[actix_web::test]

@@ -35,7 +35,8 @@ impl Decider {
         }
         let (snapshot, rows) = (self.store.newest(), self.store.held());
         let planned = match (request.search)(conn, &snapshot, Arc::clone(&rows)) {
-            Ok(planned) => planned,
+            Ok(Some(planned)) => planned,
+            Ok(None) => return Ok(unchanged(Decision::Unverified)),
             Err(error) => return Ok(unchanged(Decision::Refused(error))),
         };
         let answer = |answer: Option<Answer>| Decision::Granted(Answer::new((planned.plan.clone(), answer)));

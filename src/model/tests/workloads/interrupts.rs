@@ -66,7 +66,7 @@ async fn a_request_planned_in_the_batch_is_refused_if_a_peer_takes_the_name_firs
     ));
     let (model, deadline) = (f.model.clone(), f.model.writer_deadline());
     let writing = actix_web::rt::spawn(async move {
-        let in_batch = |interrupt| in_batch(&job, interrupt, deadline);
+        let in_batch = |interrupt| in_batch(&job, interrupt, (deadline, LONGEST));
         model
             .submit_in_batch(&caller(), in_batch, deadline, &Arc::default())
             .await
@@ -82,13 +82,16 @@ async fn a_plan_in_the_batch_whose_request_has_gone_is_busy() {
     let f = cluster(&SITES).await;
     let (job, deadline, gone) = (plan_job(&f).await, f.model.writer_deadline(), Interrupt::default());
     gone.set();
-    let in_batch = |_| in_batch(&job, gone, deadline);
+    let in_batch = |_| in_batch(&job, gone, (deadline, LONGEST));
     let refused = f
         .model
         .submit_in_batch(&caller(), in_batch, deadline, &Arc::default())
         .await;
     assert!(matches!(refused, Err(Error::Busy { .. })), "{refused:?}");
 }
+
+/// The longest search inside the batch in these tests.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Ends the search when the request no longer waits, as the service does.
 struct InterruptOnDrop(Interrupt);
