@@ -190,7 +190,7 @@ def restore_refused_beside_a_foreign_log():
     with folder() as here:
         database, backup = a_backup(here)
         shutil.copy(backup, database)
-        script = ("import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT 1 FROM sqlite_master').fetchone();"
+        script = ("import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('PRAGMA schema_version').fetchone();"
                   "print('open', flush=True); sys.stdin.read()")
         with subprocess.Popen(["python3", "-c", script, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
             equal(other.stdout.readline(), b"open\n")
