@@ -7,7 +7,9 @@
 //!
 //! As in Python, the last of two members of the same name counts. The native API refuses the second.
 
-use super::bad_request;
+mod error;
+
+use self::error::{JsonError, Parsed, fail};
 use super::integer::{MAX_DIGITS, too_long};
 use super::path::MemberPath;
 use super::value::{Json, Object, lone_surrogate};
@@ -77,50 +79,6 @@ pub fn decoding_problem(bytes: &[u8], error: std::str::Utf8Error) -> String {
         )
     }
 }
-
-/// An error of the parser.
-enum JsonError {
-    /// Python's message, without the position.
-    Unplaced(String),
-    /// Python's message, and the offset in bytes.
-    At(String, usize),
-    /// The path of a repeated member of an object.
-    Repeated(MemberPath),
-}
-
-/// An error at an offset in bytes.
-fn fail<T>(what: &str, at: usize) -> Parsed<T> {
-    Err(JsonError::At(what.to_owned(), at))
-}
-
-impl JsonError {
-    fn refusal<T>(self, text: &str) -> Result<T> {
-        match self {
-            JsonError::Unplaced(what) => Err(Error::MalformedJson(what)),
-            JsonError::At(what, at) => Err(Error::MalformedJson(with_position(&what, text, at))),
-            JsonError::Repeated(path) => bad_request(path.occurs_again()),
-        }
-    }
-
-    /// The error with the path that `below` returns.
-    fn in_path(self, below: impl FnOnce(MemberPath) -> MemberPath) -> JsonError {
-        match self {
-            JsonError::Repeated(path) => JsonError::Repeated(below(path)),
-            other => other,
-        }
-    }
-}
-
-/// Python's message, whose positions count characters, not bytes.
-fn with_position(what: &str, text: &str, at: usize) -> String {
-    let before = &text[..at];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;
-    let count = before.chars().count();
-    format!("{what}: line {line} column {column} (char {count})")
-}
-
-type Parsed<T> = std::result::Result<T, JsonError>;
 
 /// Parses the document. Also returns the error for the first lone surrogate.
 fn parse(text: &str, repeated: RepeatedMembers) -> Parsed<(Json, Option<JsonError>)> {

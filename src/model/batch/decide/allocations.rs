@@ -7,13 +7,15 @@
 //!
 //! A provider from which a replacement or a `DELETE` only releases allocations keeps its generation.
 
+mod release;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Rules;
 use crate::error::{Error, Result, Room};
-use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, ProviderShare, Release, Takeover};
+use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Takeover};
 use crate::model::batch::call_usage::CallAmounts;
 use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
@@ -62,52 +64,6 @@ impl Write for Claim {
         grant(state, rules, self, checked);
         Ok(())
     }
-}
-
-/// `DELETE /allocations/{consumer}`. The answer is the released allocations.
-impl Write for Release {
-    type Answer = Vec<ProviderShare>;
-
-    fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
-        footprint.consumers.insert(&self.consumer);
-    }
-
-    fn load(&self) -> Load {
-        Load::of(1, Reach::Claims)
-    }
-
-    fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<ProviderShare>> {
-        if state.consumer(&self.consumer).allocations.is_empty() {
-            return Err(Error::NoAllocations {
-                consumer: self.consumer.clone(),
-            });
-        }
-        let released = shares(state, &self.consumer);
-        state.release_allocations(&self.consumer);
-        state.consumer(&self.consumer).now = None;
-        Ok(released)
-    }
-}
-
-/// The allocations of a consumer, by provider.
-fn shares(state: &mut State, consumer: &str) -> Vec<ProviderShare> {
-    let mut by_provider: BTreeMap<ProviderId, Vec<(Arc<str>, i64)>> = BTreeMap::new();
-    for (provider, class, used) in state.consumer(consumer).allocations.clone() {
-        by_provider
-            .entry(provider)
-            .or_default()
-            .push((state.class_name(class), used));
-    }
-    let share = |(id, resources)| {
-        let row = state.provider(id)?;
-        Some(ProviderShare {
-            provider: Arc::clone(&row.uuid),
-            name: Some(Arc::clone(&row.name)),
-            generation: row.generation,
-            resources,
-        })
-    };
-    by_provider.into_iter().filter_map(share).collect()
 }
 
 /// The number of rows of consumers with their allocations.
