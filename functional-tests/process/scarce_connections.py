@@ -66,12 +66,13 @@ def open_at(placet):
     """The open connections of clients from other addresses than that of the tests' own requests.
 
     The kernel's view: a connection that placet has closed is not ESTABLISHED, even if its client reads nothing.
+    The kernel repeats lines when connections of other programs end during the read, so a set counts the clients.
     """
     own, established = "0100007F", "01"
     lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
     port = f":{placet.port:04X}"
-    return sum(local.endswith(port) and state == established and not remote.startswith(own)
-               for _, local, remote, state, *_ in lines)
+    return len({remote for _, local, remote, state, *_ in lines
+                if local.endswith(port) and state == established and not remote.startswith(own)})
 
 
 def are_open(raws):
