@@ -26,7 +26,8 @@ from functional_tests.reference import sample_cloud
 CAPTURES = {"sqlite": sqlite_plans.Capture, "postgresql": postgresql_plans.Capture, "mariadb": mariadb_plans.Capture}
 ENGINES = tuple(CAPTURES)
 # The comparison with the tables has to finish a round within the test.
-OPTIONS = sample_cloud.OPTIONS | {"placet": {"comparison_interval": "10"}}
+# Without optimization, a page of 100,000 hosts takes longer than commands may take by default.
+OPTIONS = sample_cloud.OPTIONS | {"placet": {"comparison_interval": "10", "commit_timeout": "600"}}
 TRACED = {"RUST_LOG": f"info,{sqlite_plans.LOGGER}=trace"}
 HEARTBEAT_SECONDS = 62
 # The rules must find these: the first reads a whole table, the second reads too many rows by an index.

@@ -116,7 +116,8 @@ impl TestServer {
     }
 
     fn start(change: impl FnOnce(&mut HttpSettings), shared: bool, auth: Authenticator, sql: &str) -> TestServer {
-        TestServer::start_with_timeout(change, shared, auth, sql, Duration::from_secs(100))
+        // For hangs: on a busy machine, a page of a large cloud takes minutes.
+        TestServer::start_with_timeout(change, shared, auth, sql, Duration::from_secs(3600))
     }
 
     fn start_with_timeout(

@@ -30,6 +30,8 @@ pub struct State {
     pub delay: Duration,
     /// The status and the body of validations, if not the right ones.
     pub status: Option<u16>,
+    /// The only token whose validations have this status.
+    pub token_with_status: Option<String>,
     pub body: Option<String>,
     /// The number of requests without an answer.
     pub dropped_connections: usize,
@@ -257,7 +259,13 @@ fn validate(state: &mut State, line: &str, headers: &HashMap<String, String>) ->
     }
     state.validations += 1;
     state.validated.extend(headers.get("x-subject-token").cloned());
-    if let Some(status) = state.status {
+    let subject = headers.get("x-subject-token");
+    if let Some(status) = state.status
+        && state
+            .token_with_status
+            .as_ref()
+            .is_none_or(|only| subject == Some(only))
+    {
         return refusal(status, "not what it should be");
     }
     if let Some(body) = &state.body {

@@ -41,7 +41,8 @@ async fn hostile_09_a_page_of_long_bodies_ends_early_and_the_next_one_goes_on() 
         }
         after = next;
     }
-    assert_eq!(pages, 3);
+    // A page ends by its time too. A slow machine may need more pages.
+    assert!(pages >= 3, "{pages} pages");
     assert_eq!(found, numbers.map(uuid).collect::<Vec<_>>());
 }
 
