@@ -35,7 +35,7 @@ fn main() {
 fn measure(name: &str, snapshot: &Arc<Snapshot>, limit: Option<usize>, rounds: i32) {
     let request = request_of_all_classes(limit);
     let search = median(rounds, || {
-        let found = candidates(&**snapshot, &request, &settings(), ()).map(|all| all.select().count());
+        let found = candidates(&**snapshot, &request, &settings()).map(|all| all.select().count());
         found.unwrap_or_default()
     });
     let mut length = 0;
@@ -54,7 +54,7 @@ fn measure(name: &str, snapshot: &Arc<Snapshot>, limit: Option<usize>, rounds: i
 
 /// Searches, and writes the whole body.
 fn body_length(snapshot: &Arc<Snapshot>, request: &Request) -> usize {
-    let Ok(found) = candidates(Arc::clone(snapshot), request, &settings(), ()) else {
+    let Ok(found) = candidates(Arc::clone(snapshot), request, &settings()) else {
         return 0;
     };
     let mut body = CandidatesAnswer::new(Version::MAX, Arc::clone(snapshot), request, found.select());

@@ -74,7 +74,7 @@ fn measure(shape: &Shape, limit: usize, cases: u64, seed: u64) {
         let settings = settings();
         let start = Instant::now();
         let answer =
-            candidates(&snapshot, &request, &settings, ()).and_then(|all| all.select().collect::<Result<Vec<_>, _>>());
+            candidates(&snapshot, &request, &settings).and_then(|all| all.select().collect::<Result<Vec<_>, _>>());
         times_ms.push(start.elapsed().as_secs_f64() * 1e3);
         match answer {
             Ok(answer) if answer.is_empty() => refused += 1,

@@ -72,7 +72,7 @@ fn measure(name: &str, search: &str, snapshot: &Snapshot, limit: Option<usize>, 
             ..request(vec![group("", &resources)], GroupPolicy::None, limit)
         };
         median(rounds, || match limit {
-            Some(_) => candidates(snapshot, &request, &settings(), ()).map_or(0, |all| all.select().count()),
+            Some(_) => candidates(snapshot, &request, &settings()).map_or(0, |all| all.select().count()),
             None => best(snapshot, &request, Scoring::Emptiest, 10, &settings()).map_or(0, |found| found.best.len()),
         })
     };

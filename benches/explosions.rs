@@ -57,7 +57,7 @@ impl Case {
         let (start, cpu_before) = (Instant::now(), cpu_time());
         let mut found = 0;
         let mut note = "";
-        if let Ok(all) = candidates(&snapshot, &self.request, &settings, ()) {
+        if let Ok(all) = candidates(&snapshot, &self.request, &settings) {
             for candidate in all.select() {
                 match candidate {
                     Ok(_) => found += 1,

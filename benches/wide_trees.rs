@@ -36,7 +36,7 @@ fn measure(snapshot: &Snapshot, request: &Request) -> (usize, f64) {
     let mut times_us: Vec<f64> = (0..ROUNDS)
         .map(|_| {
             let start = Instant::now();
-            found = candidates(snapshot, request, &settings, ())
+            found = candidates(snapshot, request, &settings)
                 .and_then(|all| all.select().collect::<Result<Vec<_>, _>>())
                 .map_or(0, |found| found.len());
             start.elapsed().as_secs_f64() * 1e6

@@ -11,6 +11,7 @@ mod commands;
 pub mod comparisons;
 mod database_state;
 pub mod domains;
+mod explain;
 pub mod granted;
 pub mod inventories;
 mod judging;

@@ -16,9 +16,8 @@
 //! - `selection`: how many candidates an answer holds, and which providers its summaries show (`shown_providers`);
 //! - `purpose`: whether a claim may exceed the normal limits; `over_normal`: the candidate least above these limits;
 //! - `by_host`: the offer of each host, for callers that choose hosts by rules of their own;
-//! - `rejected`: why one host has no candidate;
 //! - `totals`: sums over the whole cloud, for the metrics;
-//! - `explain`: why a provider was rejected; `group_conflict`: why groups do not fit together;
+//! - `explanation/`: which condition leaves out which host, and what the nearest hosts lack;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
 mod best;
@@ -27,15 +26,13 @@ mod by_host;
 mod candidate;
 mod candidates;
 mod described_filter;
-mod explain;
+mod explanation;
 mod expression;
-mod group_conflict;
 mod over_normal;
 mod provider_filter;
 mod providers;
 mod purpose;
 mod rank;
-mod rejected;
 mod request;
 mod resolve;
 mod scan;
@@ -55,17 +52,17 @@ mod tests;
 pub use crate::interrupt::Interrupt;
 pub use best::{Ranked, Scored, best};
 pub use block_walk::SharedOrder;
-pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, explain_each_host};
+pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts};
 pub use candidate::{Candidate, Placement};
 pub use candidates::{candidates, check_interrupt};
-pub use explain::{Explain, Rejection};
-pub use expression::{Comparison, Expression, Truth};
-pub use group_conflict::{GroupConflict, Relation, group_conflict};
+pub use explanation::{
+    ClassRoom, Condition, Conditions, ExplainedRequest, Lack, Thinning, explain, first_failed_but_room, lacks_in_host,
+};
+pub use expression::{Expression, Truth};
 pub use over_normal::{OverSequence, for_purpose};
 pub use providers::providers;
 pub use purpose::Purpose;
 pub use rank::{CandidateLoad, Rank, Scoring};
-pub use rejected::{RoomCounts, rejected_in_host};
 pub use request::{
     Domain, Group, GroupPolicy, HOST_DIMENSION, HostConditions, MemberOf, ProviderQuery, Request, Traits,
 };
@@ -73,8 +70,8 @@ pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
-    AggregateId, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES, NameKinds,
-    NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT, Slot, Snapshot, SnapshotChange,
-    TraitId, domain_path,
+    AggregateId, AmountRule, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES,
+    NameKinds, NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT, Slot, Snapshot,
+    SnapshotChange, TraitId, domain_path, is_in_domain,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -85,7 +85,7 @@ fn measure(
 
 fn count(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> placet::benchmarked::Result<usize> {
     let mut found = 0;
-    for candidate in candidates(snapshot, request, settings, ())?.select() {
+    for candidate in candidates(snapshot, request, settings)?.select() {
         black_box(candidate?);
         found += 1;
     }

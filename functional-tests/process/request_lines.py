@@ -66,7 +66,7 @@ def refused_claims():
         reasons = decided(placet.log(), "refused")
         equal(len(reasons), 3, placet.log())
         check(re.fullmatch(rf"VCPU on {HOST}: 1000000 requested, \d+ used of a capacity of \d+", reasons[0]), reasons)
-        names(reasons[1], consumer(2), "placet.no_room: 4 resource providers have too little room for VCPU: "
+        names(reasons[1], consumer(2), "placet.no_room: 4 hosts are too small for VCPU: "
               "1000000 requested, ")
         check("more reasons" not in reasons[1], reasons)
         check(re.search(rf"placet.no_room VCPU on {HOST}: 1000000 requested, \d+ free$", reasons[2]), reasons)

@@ -8,7 +8,6 @@ mod placements;
 mod plan;
 mod planned;
 mod preparation;
-mod refusal;
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,7 +23,6 @@ pub(super) use place::place_with;
 pub(super) use placements::{avoiding, claim_candidate, negated};
 pub use plan::{ClaimPlanJob, Plan, PlannedConsumer};
 pub use planned::PlannedCall;
-pub(super) use refusal::{conditions, of_one};
 
 /// A call: up to a thousand consumers, each with candidates or a query.
 #[derive(Debug, Clone)]

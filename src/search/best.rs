@@ -76,7 +76,7 @@ pub(super) fn ranked(
     settings: &SearchSettings,
     ranking: &Ranking,
 ) -> Result<BestCandidates> {
-    let mut candidates = candidates(snapshot, request, settings, ())?;
+    let mut candidates = candidates(snapshot, request, settings)?;
     let found = candidates.best(ranking)?;
     if found.all.is_empty() {
         candidates.check_complete()?;

@@ -9,12 +9,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::candidate::{Candidate, Placement};
-use super::candidates::{CandidateIter, candidates};
-use super::explain::Explain;
+use super::candidates::{CandidateIter, SearchVariant, candidates, candidates_by};
 use super::rank::Scoring;
 use super::request::Request;
 use super::settings::SearchSettings;
-use super::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
+use super::snapshot::{AmountRules, AmountRulesByClass, BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;
 
 /// The cost of the best candidate of each host with a candidate.
@@ -77,28 +76,52 @@ pub fn each_host(
     settings: &SearchSettings,
     found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {
-    each_of(candidates(snapshot, request, settings, ())?, scoring, found)
+    each_of(candidates(snapshot, request, settings)?, scoring, found)
 }
 
-/// Explains the providers that a whole search rejects: the search goes on after the first candidate. Returns whether
-/// there is a candidate.
+/// Calls `found` with each host whose tree has a candidate, also if only sharing providers of further trees serve. With
+/// `only`, calls `found` for this host alone. Returns whether no tree was given up.
 ///
 /// # Errors
-/// As of [`super::candidates()`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
-pub fn explain_each_host(
-    snapshot: &Snapshot,
+/// As of [`candidates`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
+pub(super) fn serving_hosts(
+    (snapshot, amount_rules): (&Snapshot, AmountRulesByClass),
     request: &Request,
+    only: Option<Slot>,
     settings: &SearchSettings,
-    explain: &mut impl Explain,
+    found: impl FnMut(Slot),
 ) -> Result<bool> {
-    // One candidate of each tree is enough.
-    let settings = SearchSettings {
-        max_combinations: 1,
-        ..settings.clone()
+    let variant = SearchVariant {
+        by_tree: true,
+        amount_rules,
     };
-    let mut has_any = false;
-    candidates(snapshot, request, &settings, explain)?.each_host(None, |_, _, _| has_any = true)?;
-    Ok(has_any)
+    let mut search = candidates_by(&variant, snapshot, request, settings)?;
+    if let Some(host) = only {
+        search = search.in_tree(host);
+    }
+    search.each_tree(found)
+}
+
+/// As [`serving_hosts`], with the candidates of each host up to [`SearchSettings::max_combinations`].
+///
+/// # Errors
+/// As of [`serving_hosts`].
+pub(super) fn each_way(
+    (snapshot, amount_rules): (&Snapshot, AmountRulesByClass),
+    request: &Request,
+    only: Option<Slot>,
+    settings: &SearchSettings,
+    found: impl FnMut(Slot, &dyn Fn() -> Candidate),
+) -> Result<bool> {
+    let variant = SearchVariant {
+        by_tree: true,
+        amount_rules,
+    };
+    let mut search = candidates_by(&variant, snapshot, request, settings)?;
+    if let Some(host) = only {
+        search = search.in_tree(host);
+    }
+    search.each_way(found)
 }
 
 /// The hosts with a candidate if room does not count, each with the cost 0.
@@ -106,14 +129,19 @@ pub fn explain_each_host(
 /// # Errors
 /// As of [`super::best()`].
 pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<HostCosts> {
+    let units_alone = AmountRules {
+        units: true,
+        capacity: None,
+    };
+    let variant = SearchVariant {
+        by_tree: false,
+        amount_rules: AmountRulesByClass {
+            classes: Vec::new(),
+            others: units_alone,
+        },
+    };
     let mut found = HostCosts::none(snapshot);
-    let mut search = candidates(snapshot, request, settings, ())?;
-    // The search in trees reads room in many places. So the search gets a version with unlimited room.
-    let unlimited;
-    if !search.ignore_room() {
-        unlimited = snapshot.with_unlimited_room();
-        search = candidates(&unlimited, request, settings, ())?;
-    }
+    let search = candidates_by(&variant, snapshot, request, settings)?;
     found.is_exact = each_of(search, None, |host, cost, _| found.add(host, cost))?;
     Ok(found)
 }
@@ -129,7 +157,7 @@ pub fn best_in_host(
     host: Slot,
     settings: &SearchSettings,
 ) -> Result<Option<Candidate>> {
-    let mut search = candidates(snapshot, request, settings, ())?;
+    let mut search = candidates(snapshot, request, settings)?;
     // A sharing provider may serve a foreign tree alone, whose root meets conditions that its own root does not meet.
     if !snapshot.tree(host).into_iter().any(|slot| snapshot.is_sharing(slot)) {
         search = search.in_tree(host);
@@ -145,7 +173,7 @@ pub fn best_in_host(
 
 /// As [`each_host`], of a search that has not begun.
 fn each_of(
-    mut search: CandidateIter<&Snapshot, ()>,
+    mut search: CandidateIter<&Snapshot>,
     scoring: Option<Scoring>,
     mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
 ) -> Result<bool> {

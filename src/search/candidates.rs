@@ -1,67 +1,73 @@
 //! `GET /allocation_candidates`: finds the candidates of a request lazily, each when the caller asks for the next.
 
-use std::collections::HashMap;
 use std::ops::Deref;
 
 use super::candidate::Candidate;
-use super::explain::Explain;
-use super::expression::Expression;
 use super::provider_filter::{ProviderFilter, TraitIds};
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
 use super::resolve;
 use super::settings::{SearchSettings, TreeOrder};
 use super::single::SingleProvider;
-use super::snapshot::{Slot, Snapshot, by_block};
+use super::snapshot::{AmountRulesByClass, Slot, Snapshot, by_block};
 use super::trees::{RootIter, SplitRequest, Trees};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 
 /// A lazy iterator over all candidates of a request, which searches only as far as candidates are taken. Limits,
 /// filters and scores are adapters on top, as `Selection` is. `S` is a snapshot, borrowed or shared.
-pub struct CandidateIter<S, E> {
+pub struct CandidateIter<S> {
     pub(super) snapshot: S,
     /// Whether the summaries of an answer show whole trees.
     pub(super) whole_trees: bool,
     /// See [`SearchSettings::max_candidates`].
     pub(super) max_candidates: (usize, bool),
     interrupt: Interrupt,
-    search: SearchMethod<E>,
+    search: SearchMethod,
 }
 
 /// How candidates are found.
-enum SearchMethod<E> {
+enum SearchMethod {
     /// No provider can match.
     Empty,
     /// Every candidate is one provider.
-    Single(Box<SingleProvider<E>>),
+    Single(Box<SingleProvider>),
     /// Several providers of a tree may serve together.
-    Trees(Box<Trees<E>>),
+    Trees(Box<Trees>),
 }
 
-/// Begins the search for `request` in one version of the snapshot. `explain` receives the reason of each rejected
-/// provider; `()` ignores the reasons at no cost.
+/// Begins the search for `request` in one version of the snapshot.
 ///
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`] and [`crate::error::Error::UnknownTraitsInCandidates`].
-pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
+pub fn candidates<S: Deref<Target = Snapshot>>(
     snapshot: S,
     request: &Request,
     settings: &SearchSettings,
-    explain: E,
-) -> Result<CandidateIter<S, E>> {
+) -> Result<CandidateIter<S>> {
+    candidates_by(&SearchVariant::default(), snapshot, request, settings)
+}
+
+/// How a search differs from the search of clients.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SearchVariant {
+    /// If any provider is shared, candidates are found tree by tree.
+    pub by_tree: bool,
+    pub amount_rules: AmountRulesByClass,
+}
+
+/// As [`candidates`].
+pub(super) fn candidates_by<S: Deref<Target = Snapshot>>(
+    variant: &SearchVariant,
+    snapshot: S,
+    request: &Request,
+    settings: &SearchSettings,
+) -> Result<CandidateIter<S>> {
     settings.interrupt.spend(request.steps_a_block() - 1);
-    let common = resolve::common_filter(&snapshot, request, settings.strict_step)?;
+    let common = resolve::common_filter(&snapshot, request, &variant.amount_rules, settings.strict_step)?;
     let mut filters = Vec::with_capacity(request.groups.len());
-    let mut first_with: HashMap<&Expression, usize> = HashMap::new();
-    for (index, group) in request.groups.iter().enumerate() {
-        // Groups with equal conditions have equal filters, and the search can exchange their providers.
-        let same = if group.condition.is_empty() {
-            0
-        } else {
-            *first_with.entry(&group.condition).or_insert(index)
-        };
-        match resolve::group_filter(&snapshot, &common, (same, group)) {
+    for group in &request.groups {
+        match resolve::group_filter(&snapshot, &common, group) {
             Ok(Some(filter)) => filters.push(filter),
             Ok(None) => {
                 filters.clear();
@@ -80,7 +86,7 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
                         nested: true,
                         ..request.clone()
                     };
-                    let mut search = begin(&*snapshot, &request, settings, vec![filter], ());
+                    let mut search = begin(variant, &*snapshot, &request, settings, vec![filter]);
                     search.next().is_some()
                 };
                 if filters.into_iter().enumerate().all(has_candidate) {
@@ -91,37 +97,30 @@ pub fn candidates<S: Deref<Target = Snapshot>, E: Explain>(
             }
         }
     }
-    if E::ENABLED {
-        name_groups(&mut filters);
-    }
-    Ok(begin(snapshot, request, settings, filters, explain))
-}
-
-/// Gives each filter the index of the first group with an equal filter.
-fn name_groups(filters: &mut [ProviderFilter]) {
-    for at in (0..filters.len()).rev() {
-        let first = filters[..at].iter().position(|earlier| *earlier == filters[at]);
-        filters[at].group = first.unwrap_or(at);
-    }
+    Ok(begin(variant, snapshot, request, settings, filters))
 }
 
 /// `filters` are the filters of the request's groups; empty if no provider can match.
-fn begin<S: Deref<Target = Snapshot>, E: Explain>(
+fn begin<S: Deref<Target = Snapshot>>(
+    variant: &SearchVariant,
     snapshot: S,
     request: &Request,
     settings: &SearchSettings,
     mut filters: Vec<ProviderFilter>,
-    explain: E,
-) -> CandidateIter<S, E> {
+) -> CandidateIter<S> {
+    let may_be_single = !variant.by_tree || !snapshot.has_sharing();
+    let is_single = |filter: &ProviderFilter, others: &[_]| {
+        may_be_single && others.is_empty() && is_single_provider(&snapshot, request, filter)
+    };
     let search = match filters.pop() {
         None => SearchMethod::Empty,
-        Some(filter) if filters.is_empty() && is_single_provider(&snapshot, request, &filter) => SearchMethod::Single(
-            Box::new(SingleProvider::new(&snapshot, request, filter, settings, explain)),
-        ),
+        Some(filter) if is_single(&filter, &filters) => {
+            SearchMethod::Single(Box::new(SingleProvider::new(&snapshot, request, filter, settings)))
+        }
         Some(filter) => {
             filters.push(filter);
             let split = SplitRequest::new(&snapshot, request, filters, settings);
-            let roots = RootIter::new(&snapshot, split, explain);
+            let roots = RootIter::new(&snapshot, split);
             SearchMethod::Trees(Box::new(Trees::new(roots, tree_order(request, settings))))
         }
     };
@@ -155,7 +154,7 @@ fn is_single_provider(snapshot: &Snapshot, request: &Request, filter: &ProviderF
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for CandidateIter<S, E> {
+impl<S: Deref<Target = Snapshot>> Iterator for CandidateIter<S> {
     type Item = Candidate;
 
     fn next(&mut self) -> Option<Candidate> {
@@ -167,7 +166,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for CandidateIter<S, E> {
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
+impl<S: Deref<Target = Snapshot>> CandidateIter<S> {
     /// Before the first candidate: only candidates of the tree of `root` are wanted.
     pub(super) fn in_tree(mut self, root: Slot) -> Self {
         match &mut self.search {
@@ -188,17 +187,6 @@ impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
         };
         check_interrupt(&self.interrupt)?;
         Ok(BestCandidates { all, is_exact })
-    }
-
-    /// Before the first candidate: room does not count. No effect, and false, unless every candidate is one provider.
-    pub(super) fn ignore_room(&mut self) -> bool {
-        match &mut self.search {
-            SearchMethod::Single(single) => {
-                single.filter.ignores_room = true;
-                true
-            }
-            SearchMethod::Empty | SearchMethod::Trees(_) => false,
-        }
     }
 
     /// Called instead of `next`: calls `found` with candidates, among them the best candidate of each host. `found`
@@ -226,13 +214,25 @@ impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
         Ok(is_exact)
     }
 
-    /// Called instead of `next`: the root of the next tree with a provider for each part. `None` if every candidate is
-    /// one provider.
-    pub(super) fn next_tree_with_all_parts(&mut self) -> Option<Slot> {
-        match &mut self.search {
-            SearchMethod::Empty | SearchMethod::Single(_) => None,
-            SearchMethod::Trees(trees) => trees.next_root(&self.snapshot),
-        }
+    /// Called instead of `next`: calls `found` with the root of each tree that has a candidate. Returns whether these
+    /// were all.
+    pub(super) fn each_tree(&mut self, mut found: impl FnMut(Slot)) -> Result<bool> {
+        let SearchMethod::Trees(trees) = &mut self.search else {
+            return self.each_host(None, |host, _, _| found(host));
+        };
+        trees.each_tree(&self.snapshot, found);
+        check_interrupt(&self.interrupt)?;
+        Ok(!trees.gave_up())
+    }
+
+    /// As [`CandidateIter::each_tree`], with the candidates of each tree up to [`SearchSettings::max_combinations`].
+    pub(super) fn each_way(&mut self, mut found: impl FnMut(Slot, &dyn Fn() -> Candidate)) -> Result<bool> {
+        let SearchMethod::Trees(trees) = &mut self.search else {
+            return self.each_host(None, |host, _, candidate| found(host, candidate));
+        };
+        trees.each_way(&self.snapshot, found);
+        check_interrupt(&self.interrupt)?;
+        Ok(trees.is_exact())
     }
 
     /// Checks, after the last candidate, that the search was complete.

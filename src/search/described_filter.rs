@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::explain::Rejection;
 use super::expression::CompiledExpression;
 use super::request::{Domain, HOST_DIMENSION, HostConditions};
 use super::snapshot::{DescribedLanes, NameId, Slot, Snapshot, is_in_domain};
@@ -51,22 +50,6 @@ impl HostFilter {
         match &self.condition {
             Some(condition) if lanes != 0 => condition.matching(snapshot, block, described, lanes),
             _ => lanes,
-        }
-    }
-
-    /// Why a root does not match.
-    pub fn rejection(&self, snapshot: &Snapshot, root: Slot) -> Rejection {
-        let described = snapshot.described_lanes(root.block());
-        let is_in = |domains: &Domains| domains.lanes(described, root.block()) & root.bit() != 0;
-        if !self.domains.iter().all(is_in) {
-            return Rejection::OtherDomain;
-        }
-        match &self.condition {
-            Some(condition) if !self.forbidden.iter().any(is_in) => Rejection::Condition {
-                group: None,
-                verdict: condition.verdict(snapshot, root),
-            },
-            _ => Rejection::ForbiddenDomain,
         }
     }
 }

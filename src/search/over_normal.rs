@@ -81,7 +81,7 @@ impl OverSequence {
         settings: &SearchSettings,
     ) -> Result<LeastOver> {
         let mut changed = std::mem::take(&mut self.changed);
-        let search = || candidates(snapshot, request, settings, ());
+        let search = || candidates(snapshot, request, settings);
         if !self.is_known {
             self.hosts.clear();
             self.order.clear();
@@ -111,7 +111,7 @@ impl OverSequence {
     /// Finds the best candidate, and keeps the quality of the best candidate of each host.
     fn compare(
         &mut self,
-        mut search: CandidateIter<&Snapshot, ()>,
+        mut search: CandidateIter<&Snapshot>,
         normal: &PlannedUsage,
         (snapshot, settings): (&Snapshot, &SearchSettings),
     ) -> Result<LeastOver> {
@@ -170,7 +170,7 @@ pub fn for_purpose(
         return Ok(Arc::clone(snapshot));
     }
     let normal = Arc::new(snapshot.at_normal_limits());
-    if purpose.may_exceed_normal() && candidates(&*normal, request, settings, ())?.next().is_none() {
+    if purpose.may_exceed_normal() && candidates(&*normal, request, settings)?.next().is_none() {
         return Ok(Arc::clone(snapshot));
     }
     Ok(normal)

@@ -1,10 +1,10 @@
-//! The conditions on one provider that serves a request or a group of a request, with names looked up.
+//! The conditions on a provider for a request or a group of a request, with names looked up.
 
 use std::sync::Arc;
 
 use super::described_filter::HostFilter;
 use super::expression::CompiledExpression;
-use super::snapshot::{AggregateId, ClassId, Slot, TraitId};
+use super::snapshot::{AggregateId, AmountRulesByClass, ClassId, Slot, TraitId};
 
 /// Conditions on a provider and its place. A provider passes if all fields hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,8 +16,8 @@ pub(super) struct ProviderFilter {
     pub root: TraitIds,
     /// Conditions on the description of the root of the provider's tree.
     pub host: Option<Arc<HostFilter>>,
-    /// A condition on the provider itself, with the index of the first group with this condition.
-    pub condition: Option<(usize, CompiledExpression)>,
+    /// A condition on the provider.
+    pub condition: Option<CompiledExpression>,
     /// Whether the provider and all its ancestors must be in state `up`.
     pub only_up: bool,
     /// The root of the only tree whose providers pass.
@@ -27,20 +27,18 @@ pub(super) struct ProviderFilter {
     pub spans_tree: bool,
     /// `strict` of [`super::snapshot::Inventory::allows_amount`].
     pub strict: bool,
-    /// Whether an inventory is enough, however little is free.
-    pub ignores_room: bool,
-    /// The index of the first group with this filter, for reasons of rejections; 0 if reasons are ignored.
-    pub group: usize,
+    /// The rules about the amounts.
+    pub amount_rules: AmountRulesByClass,
 }
 
-/// Required and forbidden traits: at least one of each required set.
+/// Required and forbidden traits: a trait of each required set is enough.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TraitIds {
     pub required: Vec<Vec<TraitId>>,
     pub forbidden: Vec<TraitId>,
 }
 
-/// Required and forbidden aggregates. Unknown aggregates are left out; a set that becomes empty matches no provider.
+/// Required and forbidden aggregates. Unknown aggregates are left out; an empty set matches no provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct MemberIds {
     pub any_of: Vec<Vec<AggregateId>>,

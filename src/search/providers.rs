@@ -50,7 +50,7 @@ pub fn providers(
 fn filter_one(snapshot: &Snapshot, filter: &ProviderFilter, slot: Option<Slot>) -> Vec<Slot> {
     let passes = |slot: &Slot| {
         filter.tree.is_none_or(|tree| snapshot.root(*slot) == tree)
-            && scan::fitting(snapshot, filter, slot.block(), slot.bit(), &mut ()) != 0
+            && scan::fitting(snapshot, filter, slot.block(), slot.bit()) != 0
     };
     slot.into_iter().filter(passes).collect()
 }
@@ -68,7 +68,7 @@ fn filter_all(snapshot: &Snapshot, filter: &ProviderFilter, interrupt: &Interrup
         None => {
             for block in 0..snapshot.blocks.len() {
                 check_interrupt(interrupt)?;
-                let lanes = scan::fitting(snapshot, filter, block, u64::MAX, &mut ());
+                let lanes = scan::fitting(snapshot, filter, block, u64::MAX);
                 found.extend(BlockSlots::new(block, lanes));
             }
         }

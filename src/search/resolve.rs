@@ -11,13 +11,19 @@ use super::expression::CompiledExpression;
 use super::provider_filter::{MemberIds, ProviderFilter, TraitIds};
 use super::request::{Group, MemberOf, ProviderQuery, Request, Traits};
 use super::scan;
-use super::snapshot::{Catalog, ClassId, Snapshot, TraitId};
+use super::snapshot::{AmountRulesByClass, Catalog, ClassId, Snapshot, TraitId};
 use crate::error::{Error, Result};
 
 /// The conditions that all groups of a request have in common: on the root of the serving tree, and on states. An error
 /// with the first unknown name.
-pub(super) fn common_filter(snapshot: &Snapshot, request: &Request, strict: bool) -> Result<ProviderFilter> {
+pub(super) fn common_filter(
+    snapshot: &Snapshot,
+    request: &Request,
+    amount_rules: &AmountRulesByClass,
+    strict: bool,
+) -> Result<ProviderFilter> {
     Ok(ProviderFilter {
+        amount_rules: amount_rules.clone(),
         root: trait_ids(snapshot.catalog(), &request.root_required, unknown_in_candidates)?,
         host: HostFilter::new(snapshot, &request.host).map(Arc::new),
         only_up: request.host.only_up,
@@ -26,16 +32,15 @@ pub(super) fn common_filter(snapshot: &Snapshot, request: &Request, strict: bool
     })
 }
 
-/// The filter of a group; `None` if no provider can match. The group comes with the index of the first group with an
-/// equal condition. An error with the first unknown name.
+/// The filter of a group; `None` if no provider can match. An error with the first unknown name.
 pub(super) fn group_filter(
     snapshot: &Snapshot,
     common: &ProviderFilter,
-    (index, group): (usize, &Group),
+    group: &Group,
 ) -> Result<Option<ProviderFilter>> {
     let catalog = snapshot.catalog();
     let mut filter = ProviderFilter {
-        condition: (!group.condition.is_empty()).then(|| (index, CompiledExpression::new(snapshot, &group.condition))),
+        condition: (!group.condition.is_empty()).then(|| CompiledExpression::new(snapshot, &group.condition)),
         spans_tree: group.suffix.is_empty(),
         ..common.clone()
     };
@@ -103,7 +108,7 @@ pub(super) fn query_filter(snapshot: &Snapshot, query: &ProviderQuery, strict: b
 /// so an unknown name is refused even on a database without providers.
 fn error_unless_empty(snapshot: &Snapshot, before: &[ProviderFilter], error: Error) -> Result<Option<ProviderFilter>> {
     let passes_any = |filter: &ProviderFilter| {
-        let fits_any = |block| scan::fitting(snapshot, filter, block, u64::MAX, &mut ()) != 0;
+        let fits_any = |block| scan::fitting(snapshot, filter, block, u64::MAX) != 0;
         *filter == ProviderFilter::default() || (0..snapshot.blocks.len()).any(fits_any)
     };
     if before.iter().all(passes_any) {

@@ -1,31 +1,22 @@
 //! Evaluates a filter over a block: 64 providers at a time, with a bit for each passing provider.
 
 use super::described_filter::HostFilter;
-use super::explain::{Explain, Rejection};
 use super::provider_filter::{MemberIds, ProviderFilter, TraitIds};
 use super::snapshot::{
-    AggregateId, Block, BlockSlots, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot, TraitId, lanes_of,
-    lanes_where,
+    AggregateId, AmountRule, AmountRules, Block, ClassCapacity, ClassId, LANES, ProfileColumns, Slot, Snapshot,
+    TraitId, lanes_of, lanes_where,
 };
 
 /// The subset of `lanes` whose provider passes all of `filter` by itself, apart from `tree`, which callers check. Cheap
 /// conditions come first.
-pub(super) fn fitting<E: Explain>(
-    snapshot: &Snapshot,
-    filter: &ProviderFilter,
-    block: usize,
-    lanes: u64,
-    explain: &mut E,
-) -> u64 {
+pub(super) fn fitting(snapshot: &Snapshot, filter: &ProviderFilter, block: usize, lanes: u64) -> u64 {
     if lanes == 0 {
         return 0;
     }
     let data = snapshot.blocks.get(block);
     let mut scan = BlockScan {
         block,
-        group: filter.group,
         passing: lanes & data.present,
-        explain,
     };
     if scan.traits(&filter.traits, &data.profile)
         && scan.members(snapshot, filter, data)
@@ -38,35 +29,23 @@ pub(super) fn fitting<E: Explain>(
 }
 
 /// The scan of a block. Each condition returns whether any lane still passes.
-struct BlockScan<'e, E> {
+struct BlockScan {
     block: usize,
-    group: usize,
     passing: u64,
-    explain: &'e mut E,
 }
 
-impl<E: Explain> BlockScan<'_, E> {
-    /// Keeps the passing lanes in `lanes`, and reports the rest as rejected.
-    fn keep(&mut self, lanes: u64, reason: Rejection) -> bool {
-        self.keep_or(lanes, |_| reason)
-    }
-
-    /// As `keep`, with a reason for each provider, computed only for an explanation.
-    fn keep_or(&mut self, lanes: u64, reason: impl Fn(Slot) -> Rejection) -> bool {
-        let rejected = BlockSlots::new(self.block, self.passing & !lanes);
-        self.explain.all_rejected(rejected, reason);
+impl BlockScan {
+    /// Keeps the passing lanes in `lanes`.
+    fn keep(&mut self, lanes: u64) -> bool {
         self.passing &= lanes;
         self.passing != 0
     }
 
     fn traits(&mut self, traits: &TraitIds, profile: &ProfileColumns) -> bool {
-        let group = self.group;
-        let mut required = traits.required.iter().enumerate();
-        let forbidden = || profile.traits.any(&traits.forbidden);
+        let mut required = traits.required.iter();
         self.passing != 0
-            && required
-                .all(|(index, any_of)| self.keep(profile.traits.any(any_of), Rejection::MissingTrait { group, index }))
-            && self.keep(!forbidden(), Rejection::ForbiddenTrait { group })
+            && required.all(|any_of| self.keep(profile.traits.any(any_of)))
+            && self.keep(!profile.traits.any(&traits.forbidden))
     }
 
     fn members(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
@@ -81,9 +60,7 @@ impl<E: Explain> BlockScan<'_, E> {
                 not_forbidden &= !(u64::from(is_in_forbidden_aggregate(snapshot, &filter.members, root)) << lane);
             }
         }
-        let group = self.group;
-        self.keep(members, Rejection::NotMember { group })
-            && self.keep(not_forbidden, Rejection::ForbiddenMember { group })
+        self.keep(members & not_forbidden)
     }
 
     fn root(&mut self, snapshot: &Snapshot, root_traits: &TraitIds, data: &Block) -> bool {
@@ -96,28 +73,20 @@ impl<E: Explain> BlockScan<'_, E> {
         let traits = &data.profile.traits;
         let required = root_traits.required.iter();
         let roots = required.fold(data.roots, |lanes, any_of| lanes & traits.any(any_of));
-        self.keep(children | roots & !traits.any(&root_traits.forbidden), Rejection::Root)
+        self.keep(children | roots & !traits.any(&root_traits.forbidden))
     }
 
     /// States, the description of the root, and the description of the provider itself.
     fn is_described(&mut self, snapshot: &Snapshot, filter: &ProviderFilter, data: &Block) -> bool {
         if filter.only_up {
-            let unavailable = snapshot.unavailable_lanes(self.block);
-            self.keep_or(!unavailable, |slot| Rejection::State {
-                state: snapshot.state(slot),
-            });
+            self.passing &= !snapshot.unavailable_lanes(self.block);
         }
         if let Some(host) = &filter.host {
-            let matching = self.with_matching_host(snapshot, host, data);
-            self.keep_or(matching, |slot| host.rejection(snapshot, snapshot.root(slot)));
+            self.passing &= self.with_matching_host(snapshot, host, data);
         }
-        if let Some((group, condition)) = &filter.condition {
+        if let Some(condition) = &filter.condition {
             let described = snapshot.inheriting_lanes(self.block);
-            let matching = condition.matching(snapshot, self.block, described, self.passing);
-            self.keep_or(matching, |slot| Rejection::Condition {
-                group: Some(*group),
-                verdict: condition.verdict(snapshot, slot),
-            });
+            self.passing = condition.matching(snapshot, self.block, described, self.passing);
         }
         self.passing != 0
     }
@@ -141,32 +110,28 @@ impl<E: Explain> BlockScan<'_, E> {
             return;
         }
         let capacity = data.free_capacity();
-        // With explanations every rejected provider needs a reason, so no block is skipped.
         let may_fit = |&(class, amount): &(ClassId, i64)| capacity.may_fit(class, amount);
-        if !E::ENABLED && !filter.ignores_room && !filter.amounts.iter().all(may_fit) {
+        if filter.amount_rules.are_all() && !filter.amounts.iter().all(may_fit) {
             self.passing = 0;
             return;
         }
-        let group = self.group;
         for &(class, amount) in &filter.amounts {
             let Some(capacity) = capacity.of_class(class) else {
-                self.keep(0, Rejection::NoInventory { group, class });
+                self.passing = 0;
                 return;
             };
             // Reading the columns of each lane takes most of the time. In most blocks the summary decides: all lanes
             // have the same units, and the minimum of free capacity is enough.
-            let _ = self.keep(capacity.present, Rejection::NoInventory { group, class })
-                && self.keep(
-                    lanes_allowing(capacity, data, class, amount, filter.strict),
-                    Rejection::Units { group, class },
-                )
-                && !filter.ignores_room
-                && capacity.min_free < amount
-                && self.keep(
-                    lanes_with_room(data, class, amount, self.passing),
-                    Rejection::NoRoom { group, class },
-                );
-            if self.passing == 0 {
+            let rules = filter.amount_rules.of(class);
+            let is_left = self.keep(capacity.present)
+                && (!rules.units || self.keep(lanes_allowing(capacity, data, class, amount, filter.strict)))
+                && match rules.capacity {
+                    Some(AmountRule::NormalRoom) => {
+                        capacity.min_free >= amount || self.keep(lanes_with_room(data, class, amount, self.passing))
+                    }
+                    _ => self.keep(lanes_with_room_by(rules, data, (class, amount), self.passing)),
+                };
+            if !is_left {
                 return;
             }
         }
@@ -202,6 +167,18 @@ fn lanes_with_room(data: &Block, class: ClassId, amount: i64, lanes: u64) -> u64
     }
     // Shifting the whole mask by a bit each time is several times faster than shifting each bit to its position.
     lanes & (0..LANES).rev().fold(0, |found, lane| found << 1 | has_room(lane))
+}
+
+/// As [`lanes_with_room`], by some of the rules.
+fn lanes_with_room_by(rules: AmountRules, data: &Block, (class, amount): (ClassId, i64), lanes: u64) -> u64 {
+    if rules.capacity.is_none() {
+        return lanes;
+    }
+    let used = data.usage.used(class);
+    let column = data.profile.column(class);
+    lanes_where(lanes, |lane| {
+        column.is_some_and(|column| rules.free(column, lane, used[lane]) >= amount)
+    })
 }
 
 /// Whether a provider has a trait of each required set, and no forbidden trait.

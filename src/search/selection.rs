@@ -4,7 +4,6 @@ use std::ops::Deref;
 
 use super::candidate::Candidate;
 use super::candidates::CandidateIter;
-use super::explain::Explain;
 use super::shown_providers::ShownProviders;
 use super::snapshot::{BlockSlots, Snapshot};
 use crate::error::Result;
@@ -14,8 +13,8 @@ use crate::error::Result;
 /// # Errors
 /// The last item is [`crate::error::Error::BadRequest`] if the search ended early and found fewer candidates than the
 /// answer may hold.
-pub struct Selection<S, E> {
-    candidates: CandidateIter<S, E>,
+pub struct Selection<S> {
+    candidates: CandidateIter<S>,
     /// How many more candidates the answer may hold.
     remaining: usize,
     ended: bool,
@@ -23,9 +22,9 @@ pub struct Selection<S, E> {
     shown: ShownProviders,
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
+impl<S: Deref<Target = Snapshot>> CandidateIter<S> {
     /// At most as many candidates as the request and the deployment allow, then the providers of the summaries.
-    pub fn select(self) -> Selection<S, E> {
+    pub fn select(self) -> Selection<S> {
         Selection {
             remaining: self.max_candidates.0,
             ended: false,
@@ -36,7 +35,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
+impl<S: Deref<Target = Snapshot>> Selection<S> {
     /// After the last candidate: whether [`super::SearchSettings::ceiling`] left out candidates.
     pub fn is_cut(&self) -> bool {
         self.cut
@@ -58,7 +57,7 @@ impl<S: Deref<Target = Snapshot>, E: Explain> Selection<S, E> {
     }
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> Iterator for Selection<S, E> {
+impl<S: Deref<Target = Snapshot>> Iterator for Selection<S> {
     type Item = Result<Candidate>;
 
     fn next(&mut self) -> Option<Result<Candidate>> {

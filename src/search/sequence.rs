@@ -205,7 +205,7 @@ impl<'a> CandidateSequence<'a> {
         }
         let snapshot = usage.snapshot();
         let ranking = self.ranking(scoring, 1);
-        let search = candidates(&**snapshot, self.request, &self.settings, ())?;
+        let search = candidates(&**snapshot, self.request, &self.settings)?;
         let found = search.in_tree(root).best(&ranking)?;
         self.is_exact &= found.is_exact;
         for (cost, best) in found.all {
@@ -283,7 +283,7 @@ fn first_candidates(
         limit: Some(count),
         ..request.clone()
     };
-    let mut search = candidates(snapshot, &request, settings, ())?;
+    let mut search = candidates(snapshot, &request, settings)?;
     let (max, _) = search.max_candidates;
     let all: Vec<(f64, Candidate)> = search.by_ref().take(max).map(|candidate| (0.0, candidate)).collect();
     // If some trees were given up, the candidates of the remaining trees are as good.

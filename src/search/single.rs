@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::block_walk::{BlockWalk, StripeLanes};
 use super::candidate::{Candidate, Placement};
-use super::explain::Explain;
 use super::provider_filter::ProviderFilter;
 use super::rank::{BestOf, BoundQueue, Scoring};
 use super::request::Request;
@@ -15,7 +14,7 @@ use super::zone_filter::ZoneFilter;
 use crate::interrupt::Interrupt;
 
 /// An iterator over the candidates of one group, each a single provider.
-pub(super) struct SingleProvider<E> {
+pub(super) struct SingleProvider {
     pub filter: ProviderFilter,
     walk: BlockWalk,
     zones: ZoneFilter,
@@ -24,26 +23,18 @@ pub(super) struct SingleProvider<E> {
     suffix: Arc<str>,
     interrupt: Interrupt,
     steps_a_block: u64,
-    explain: E,
 }
 
-impl<E: Explain> SingleProvider<E> {
-    pub fn new(
-        snapshot: &Snapshot,
-        request: &Request,
-        filter: ProviderFilter,
-        settings: &SearchSettings,
-        explain: E,
-    ) -> Self {
+impl SingleProvider {
+    pub fn new(snapshot: &Snapshot, request: &Request, filter: ProviderFilter, settings: &SearchSettings) -> Self {
         Self {
             walk: BlockWalk::to_providers(snapshot, filter.tree, (settings.seed, settings.order)),
-            zones: ZoneFilter::new(filter.tree),
+            zones: ZoneFilter::new(filter.tree, &filter.amount_rules),
             filter,
             stripe: StripeLanes::default(),
             suffix: Arc::from(&*request.groups[0].suffix),
             interrupt: settings.interrupt.clone(),
             steps_a_block: request.steps_a_block(),
-            explain,
         }
     }
 
@@ -61,12 +52,12 @@ impl<E: Explain> SingleProvider<E> {
             if self.interrupt.count(self.steps_a_block) {
                 return None;
             }
-            let (filter, zones, explain) = (&self.filter, &mut self.zones, &mut self.explain);
+            let (filter, zones) = (&self.filter, &mut self.zones);
             let fit = |block, lanes| {
-                if zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts)) {
+                if zones.can_skip(block, || snapshot.zone_map(block).may_fit(&filter.amounts)) {
                     return 0;
                 }
-                scan::fitting(snapshot, filter, block, lanes, explain)
+                scan::fitting(snapshot, filter, block, lanes)
             };
             self.stripe = self.walk.next(fit)?;
         }
@@ -85,7 +76,7 @@ impl<E: Explain> SingleProvider<E> {
         let mut best = BestOf::new(count);
         let (filter, zones) = (&self.filter, &mut self.zones);
         let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
-            let can_skip = zones.can_skip::<E>(block, || snapshot.zone_map(block).may_fit(&filter.amounts));
+            let can_skip = zones.can_skip(block, || snapshot.zone_map(block).may_fit(&filter.amounts));
             let bound = || scoring.bound_in_block(snapshot, block, &filter.amounts);
             (!can_skip).then(|| (bound(), number, (block, lanes)))
         });
@@ -94,7 +85,7 @@ impl<E: Explain> SingleProvider<E> {
             if self.interrupt.count(self.steps_a_block) {
                 break;
             }
-            let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);
+            let fitting = scan::fitting(snapshot, &self.filter, block, lanes);
             let (better, costs) =
                 scoring.costs_below(best.max_cost(), snapshot, (block, fitting), &self.filter.amounts);
             for slot in self.walk.shuffled(block, better) {
@@ -116,7 +107,7 @@ impl<E: Explain> SingleProvider<E> {
             if self.interrupt.count(self.steps_a_block) {
                 return;
             }
-            let fitting = scan::fitting(snapshot, &self.filter, block, lanes, &mut self.explain);
+            let fitting = scan::fitting(snapshot, &self.filter, block, lanes);
             let (fitting, costs) = match scoring {
                 Some(scoring) => scoring.costs_below(f64::INFINITY, snapshot, (block, fitting), &self.filter.amounts),
                 None => (fitting, [0.0; LANES]),

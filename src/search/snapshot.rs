@@ -14,6 +14,7 @@
 //! - Data derived from a block or a region is computed when a search first needs the data, and kept until the source
 //!   changes. Derived are `layout`, `free_capacity`, `zone_map`, and the caches of other layers (`derived_cache`).
 
+mod amount_rules;
 mod block;
 mod block_slots;
 mod build;
@@ -39,6 +40,7 @@ mod usage_columns;
 mod version;
 mod zone_map;
 
+pub use amount_rules::AmountRule;
 pub use block_slots::BlockSlots;
 pub use build::SHARING_TRAIT;
 pub use catalog::{Catalog, NameKinds};
@@ -49,6 +51,7 @@ pub use inventory::Inventory;
 pub use limits::NormalLimit;
 pub use version::Snapshot;
 
+pub(super) use amount_rules::{AmountRules, AmountRulesByClass};
 pub(super) use block::Block;
 #[cfg(test)]
 pub(super) use build::IDLE_VERSIONS;

@@ -3,7 +3,7 @@
 mod by_host;
 mod candidates;
 mod descriptions;
-mod group_conflicts;
+mod explanations;
 mod interrupts;
 mod oracle;
 mod over_normal;
@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 use super::candidate::Candidate;
 use super::candidates::CandidateIter;
-use super::explain::Explain;
 use super::request::{Group, MemberOf, Request, Traits};
 use super::settings::{SearchLimits, SearchSettings, TreeOrder};
 use super::snapshot::{
@@ -158,7 +157,7 @@ pub(super) struct Found {
     pub cut: bool,
 }
 
-impl<S: Deref<Target = Snapshot>, E: Explain> CandidateIter<S, E> {
+impl<S: Deref<Target = Snapshot>> CandidateIter<S> {
     pub(super) fn found(self) -> Result<Found> {
         let mut selection = self.select();
         let candidates = selection.by_ref().collect::<Result<_>>()?;

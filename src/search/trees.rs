@@ -10,7 +10,7 @@
 //! - `backtracking` searches the solutions of one tree lazily (`assignment`). Dead ends are avoided by necessary
 //!   conditions (`bound`), by recorded nogoods (`nogoods`), and by exact bin packing (`packing`, `bin_completion`,
 //!   `capacity_bound`);
-//! - this module takes the solutions of one tree after the other, or round-robin, and makes candidates of solutions;
+//! - this module takes the solutions tree by tree, or round-robin, and makes candidates of solutions;
 //! - `ranking` keeps the best of all candidates. Trees then come in the order of lower bounds of their costs
 //!   (`tree_bounds`), until no remaining tree can have a better candidate.
 //!
@@ -38,7 +38,6 @@ mod tree_bounds;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::candidate::{Candidate, GroupProviders, Placement};
-use super::explain::Explain;
 use super::settings::TreeOrder;
 use super::snapshot::{Slot, Snapshot};
 use backtracking::BacktrackingSearch;
@@ -47,8 +46,8 @@ pub(super) use roots::RootIter;
 pub(super) use split_request::SplitRequest;
 
 /// An iterator over the candidates of all trees.
-pub(super) struct Trees<E> {
-    pub(super) roots: RootIter<E>,
+pub(super) struct Trees {
+    pub(super) roots: RootIter,
     tree_order: TreeOrder,
     /// Begun trees that may have more solutions, in the order of their next rounds. At most one tree if depth-first.
     waiting: VecDeque<WaitingTree>,
@@ -80,7 +79,7 @@ const MAX_TREES_GIVEN_UP: u32 = 20;
 /// How many signatures of trees without a solution are kept.
 const MAX_SIGNATURES: usize = 1 << 14;
 
-/// A tree that waits for its next round.
+/// A tree waiting for a round.
 enum WaitingTree {
     /// The state of the tree's search, with its size in words.
     InMemory(Box<TreeSearch>, usize),
@@ -102,8 +101,8 @@ struct TreeSearch {
     least: Option<f64>,
 }
 
-impl<E: Explain> Trees<E> {
-    pub fn new(roots: RootIter<E>, tree_order: TreeOrder) -> Self {
+impl Trees {
+    pub fn new(roots: RootIter, tree_order: TreeOrder) -> Self {
         Self {
             roots,
             tree_order,
@@ -140,15 +139,6 @@ impl<E: Explain> Trees<E> {
     pub fn next(&mut self, snapshot: &Snapshot) -> Option<Candidate> {
         self.advance(snapshot)
             .then(|| candidate(&self.roots.request, &self.placed))
-    }
-
-    /// Called instead of `next`: the root of the next tree with a provider for each part. Whether these providers serve
-    /// together is not searched.
-    pub fn next_root(&mut self, snapshot: &Snapshot) -> Option<Slot> {
-        let mut tree = self.spare.take().unwrap_or_default();
-        let root = self.roots.next(snapshot, &mut tree.offers);
-        self.spare = Some(tree);
-        root
     }
 
     /// Finds the next candidate: `placed` then has the provider of each part. False after the last candidate.
@@ -190,16 +180,16 @@ impl<E: Explain> Trees<E> {
         self.spare = Some(tree);
     }
 
-    /// Whether no other tree gave the candidate of `placed` before.
+    /// Whether no tree gave the candidate of `placed` before.
     fn is_new(&mut self) -> bool {
         let (sharing, placed) = (&self.roots.sharing, self.placed.as_slice());
         let all_shared = !sharing.providers.is_empty() && placed.iter().all(|&slot| sharing.contains(slot));
-        !all_shared || self.yielded_shared.insert(placed.into())
+        !all_shared || self.roots.repeats_shared || self.yielded_shared.insert(placed.into())
     }
 
     fn record_infeasible(&mut self, tree: &TreeSearch) {
         let request = &self.roots.request;
-        // A tree that is rejected before any part is placed is rejected as fast the next time.
+        // A tree rejected before any part is placed is rejected as fast the next time.
         if tree.search.found || tree.search.steps == 0 || self.infeasible.len() == MAX_SIGNATURES {
             return;
         }
@@ -256,7 +246,7 @@ impl<E: Explain> Trees<E> {
         }
     }
 
-    /// Puts a tree at the end of the queue, to wait for its next round.
+    /// Puts a tree at the end of the queue.
     ///
     /// Most searches end in the first round. So in the first round a tree is evicted, unless its search recorded
     /// nogoods. The next tree reuses the memory, which is still in the processor's cache.

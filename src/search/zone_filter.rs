@@ -3,8 +3,7 @@
 //! A region is 64 blocks (4,096 providers). The snapshot keeps a zone map of each region (`snapshot/zone_map.rs`). A
 //! search evaluates a zone map once and caches the result for the remaining blocks of the region.
 
-use super::explain::Explain;
-use super::snapshot::{Slot, Snapshot};
+use super::snapshot::{AmountRulesByClass, Slot, Snapshot};
 
 /// By region, once evaluated: whether the region may contain a result. `None` in a search of a single tree, because
 /// evaluating a zone map takes longer than scanning the few blocks of a tree.
@@ -13,8 +12,9 @@ pub(super) struct ZoneFilter(Option<Vec<Option<bool>>>);
 
 impl ZoneFilter {
     /// For a search of a single tree, or of all trees.
-    pub fn new(tree: Option<Slot>) -> Self {
-        ZoneFilter(tree.is_none().then(Vec::new))
+    pub fn new(tree: Option<Slot>, rules: &AmountRulesByClass) -> Self {
+        // Zone maps know the room by all rules.
+        ZoneFilter((tree.is_none() && rules.are_all()).then(Vec::new))
     }
 
     /// Skips nothing.
@@ -26,10 +26,9 @@ impl ZoneFilter {
         self.0.is_none()
     }
 
-    /// Whether a block can be skipped, because `may_match` is false for the region of the block. A search with
-    /// explanations skips nothing.
-    pub fn can_skip<E: Explain>(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {
-        let Some(known) = self.0.as_mut().filter(|_| !E::ENABLED) else {
+    /// Whether a block can be skipped, because `may_match` is false for the region of the block.
+    pub fn can_skip(&mut self, block: usize, may_match: impl FnOnce() -> bool) -> bool {
+        let Some(known) = self.0.as_mut() else {
             return false;
         };
         let region = Snapshot::region(block);

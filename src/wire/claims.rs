@@ -47,8 +47,8 @@ pub static NOUN: Noun = Noun {
             connection for example: the same body gets the first answer again, and nothing is claimed twice. The id \
             belongs to the token's project. White space and the order of members may differ. A call that claims \
             nothing is not remembered. With `dry_run` the call is decided as a new one, and nothing is written or \
-            remembered. If groups of a query could be served each, but not together, the reason `placet.groups` says \
-            what is in the way; `placet.in_tree` says that `in_tree` names no provider. With `purpose` `normal`, the \
+            remembered. The reasons of a query without a candidate say how many hosts each condition leaves out, \
+            the cause first. With `purpose` `normal`, the \
             default, and `balance`, a claim stays within the normal limits of classes (`/v1/limits`), and the code \
             `placet.no_room_normal` says that only such a limit is in the way. All other purposes try the normal \
             limits for all consumers, and then place what has no room with the least amount over them. `over_normal` \

@@ -39,6 +39,6 @@ pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: 
         limit: None,
         nested: true,
     };
-    let found = candidates(Arc::clone(snapshot), &request, &SearchSettings::uncut(1), ()).expect("the class is known");
+    let found = candidates(Arc::clone(snapshot), &request, &SearchSettings::uncut(1)).expect("the class is known");
     CandidatesAnswer::new(version, Arc::clone(snapshot), &request, found.select())
 }

@@ -97,7 +97,7 @@ fn find(
             Ok(wire::CandidatesAnswer::ranked(version, snapshot, request, ranked))
         }
         None => {
-            let found = search::candidates(Arc::clone(&snapshot), request, settings, ())?.select();
+            let found = search::candidates(Arc::clone(&snapshot), request, settings)?.select();
             Ok(wire::CandidatesAnswer::new(version, snapshot, request, found))
         }
     }

@@ -20,9 +20,10 @@ use std::sync::Arc;
 use self::posted_candidates::first_that_fits;
 use self::query_candidates::{PlannedQuery, seeded};
 use super::placements::{avoiding, claim_candidate, negated};
-use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted, refusal};
+use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted};
 use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
+use crate::model::explain;
 use crate::model::snapshot::stamp::Stamp;
 use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
@@ -288,13 +289,11 @@ impl<'a> ClaimPlanning<'a> {
         if let Some(known) = known {
             return Ok(known);
         }
-        let beyond = self.beyond.as_mut().map(|beyond| Arc::clone(beyond.snapshot()));
-        let reasons = if self.job.request.purpose.may_exceed_normal() {
-            let snapshot = beyond.as_ref().unwrap_or_else(|| self.usage.snapshot());
-            refusal::reasons(snapshot, None, request, &self.settings)?
-        } else {
-            refusal::reasons(self.usage.snapshot(), beyond.as_deref(), request, &self.settings)?
+        let usage = match &mut self.beyond {
+            Some(beyond) if self.job.request.purpose.may_exceed_normal() => beyond,
+            _ => &mut self.usage,
         };
+        let reasons = explain::reasons(usage.snapshot(), request, &self.settings)?;
         if let Some(planned) = self.queries.get_mut(&query) {
             planned.refusal = Some(reasons.clone());
         }

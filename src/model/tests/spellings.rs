@@ -150,7 +150,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         .prepare_search(Names::of_candidates([&request]), Duration::ZERO)
         .await
         .unwrap();
-    let found = crate::search::candidates(prepared.snapshot, &request, &settings, ()).unwrap();
+    let found = crate::search::candidates(prepared.snapshot, &request, &settings).unwrap();
     let expected = usize::from(!dialect::compares_exactly(&f.conn));
     assert_eq!(found.select().count(), expected);
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::model::claims;
+use crate::model::explain;
 use crate::placing::{Affinity, AffinityKind, Axis, DomainLimit, Eligible, Refusal, Removed, Rule, Swap, WithinLimit};
 use crate::search::{self, Request, SearchSettings, Slot, Snapshot};
 
@@ -49,7 +49,7 @@ pub fn reasons(
         reasons.add_counted(reason, *count as usize);
     }
     for (at, role) in &missing_roles {
-        for (reason, _) in claims::conditions(snapshot, None, &role.query.request, settings)? {
+        for (reason, _) in explain::conditions(snapshot, &role.query.request, settings)? {
             let sum = free_in_sum(snapshot, (list, eligible), *at, &reason);
             let detail = format!("Role {}: {}{sum}", role.name, reason.detail);
             reasons.add_detail(Reason { detail, ..reason });

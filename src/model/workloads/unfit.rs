@@ -3,10 +3,10 @@
 use super::Replica;
 use super::hosts::HostList;
 use super::spec::Role;
-use crate::error::{Error, Reason, ReasonCode, Result};
-use crate::model::claims;
+use crate::error::{Reason, ReasonCode};
+use crate::model::explain;
 use crate::placing::{Eligible, PlacedReplica};
-use crate::search::{self, ProviderState, Rejection, RoomCounts, SearchSettings, Slot, Snapshot};
+use crate::search::{self, Lack, ProviderState, SearchSettings, Slot, Snapshot};
 
 /// The hosts of a snapshot, with the roles and the eligible hosts of a workload.
 pub struct WorkloadHosts<'a> {
@@ -45,9 +45,8 @@ impl WorkloadHosts<'_> {
         hosts.iter().any(|host| self.is_up(*host))
     }
 
-    /// Why a host is not eligible for the role of a placed replica. Reasons about the replica's own providers come
-    /// first.
-    pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica, replica: &Replica) -> Unfit {
+    /// Why a host is not eligible for the role of a placed replica.
+    pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica) -> Unfit {
         if !self.is_up(host) {
             return Unfit::new(ReasonCode::State, "a host that is not up");
         }
@@ -55,47 +54,35 @@ impl WorkloadHosts<'_> {
             let name = &self.list.names[dimension];
             return Unfit::new(ReasonCode::Domain, format!("a host without a domain in {name}"));
         }
-        match self.rejection(&self.roles[role], host, replica) {
-            Ok(Some(rejection)) => self.unfit_for(&self.roles[role], rejection),
-            Ok(None) => Unfit::new(ReasonCode::NoCandidate, "a host that is not what the role asks for"),
-            Err(Error::UnknownTraitsInCandidates { .. }) => Unfit::new(
-                ReasonCode::Traits,
-                "a host that lacks a trait which does not exist any more",
-            ),
-            Err(_) => Unfit::new(
-                ReasonCode::ClassNotFound,
-                "a host without a class which does not exist any more",
-            ),
+        let request = &self.roles[role].query.request;
+        match explain::of_host_but_room(self.snapshot, request, self.slot(host), self.settings) {
+            Ok(Some(reason)) => Unfit::for_reason(reason),
+            Ok(None) | Err(_) => Unfit::new(ReasonCode::NoCandidate, "a host that is not what the role asks for"),
         }
-    }
-
-    fn rejection(&self, role: &Role, host: u32, replica: &Replica) -> Result<Option<Rejection>> {
-        let (request, slot) = (&role.query.request, self.slot(host));
-        let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::No, self.settings)?;
-        let own = self.own(replica);
-        let first = rejected
-            .iter()
-            .min_by_key(|(slot, rejection)| (!own.contains(slot), order(rejection)));
-        Ok(first.map(|(_, rejection)| *rejection))
     }
 
     /// The provider of a host with too little room for a role, with the figures. If there are several, the replica's
     /// own providers come first. `None` if each provider has room by itself.
     pub fn lack_of_room(&self, role: usize, host: u32, replica: &Replica) -> Option<Reason> {
         let (request, slot) = (&self.roles[role].query.request, self.slot(host));
-        let rejected = search::rejected_in_host(self.snapshot, request, slot, RoomCounts::Yes, self.settings).ok()?;
+        let lacks = search::lacks_in_host(self.snapshot, request, slot, self.settings).ok()?;
         let own = self.own(replica);
-        let lacking = rejected.iter().filter_map(|(slot, rejection)| match rejection {
-            Rejection::NoRoom { class, .. } => Some((*slot, *class, *rejection)),
-            _ => None,
-        });
-        let (slot, class, rejection) = lacking.min_by_key(|(slot, ..)| !own.contains(slot))?;
-        let limit = self.snapshot.inventory(slot, class)?.limit();
+        let without_room = lacks.iter().filter(|lack| lack.free < lack.requested);
+        let Lack {
+            provider,
+            class,
+            requested,
+            free,
+            ..
+        } = *without_room.min_by_key(|lack| !own.contains(&lack.provider))?;
+        let class = self.snapshot.catalog().class_name(class)?;
         Some(Reason {
-            resource_provider: Some(self.snapshot.uuid(slot).to_owned()),
-            provider_name: Some(self.snapshot.name(slot).into()),
-            free: Some(limit.saturating_sub(self.snapshot.used(slot, class))),
-            ..claims::of_one(self.snapshot, request, rejection)
+            resource_provider: Some(self.snapshot.uuid(provider).to_owned()),
+            provider_name: Some(self.snapshot.name(provider).into()),
+            resource_class: Some(class.to_string()),
+            requested: Some(requested),
+            free: Some(free),
+            ..Reason::new(ReasonCode::NoRoom, format!("Too little room for {class}."))
         })
     }
 
@@ -106,13 +93,12 @@ impl WorkloadHosts<'_> {
             .filter_map(|share| self.snapshot.by_uuid(&share.provider))
             .collect()
     }
+}
 
-    fn unfit_for(&self, role: &Role, rejection: Rejection) -> Unfit {
-        let Reason {
-            code, resource_class, ..
-        } = claims::of_one(self.snapshot, &role.query.request, rejection);
-        let class = resource_class.as_deref().unwrap_or_default();
-        let host = match code {
+impl Unfit {
+    fn for_reason(reason: Reason) -> Unfit {
+        let class = reason.resource_class.as_deref().unwrap_or_default();
+        let host = match reason.code {
             ReasonCode::State => "a host with a provider that is not up".to_owned(),
             ReasonCode::Condition => "a host that does not meet where".to_owned(),
             ReasonCode::Domain => "a host outside of the domains that the role asks for".to_owned(),
@@ -124,34 +110,17 @@ impl WorkloadHosts<'_> {
             _ => "a host that is not what the role asks for".to_owned(),
         };
         Unfit {
-            code,
-            class: resource_class,
+            code: reason.code,
+            class: reason.resource_class,
             host,
         }
     }
-}
 
-impl Unfit {
     fn new(code: ReasonCode, host: impl Into<String>) -> Unfit {
         Unfit {
             code,
             class: None,
             host: host.into(),
         }
-    }
-}
-
-/// The order of reasons: conditions that are usually changed to take a provider away come first.
-fn order(rejection: &Rejection) -> u8 {
-    match rejection {
-        Rejection::State { .. } => 0,
-        Rejection::Condition { .. } => 1,
-        Rejection::OtherDomain | Rejection::ForbiddenDomain => 2,
-        Rejection::MissingTrait { .. } | Rejection::MissingTraitInTree { .. } | Rejection::ForbiddenTrait { .. } => 3,
-        Rejection::NotMember { .. } | Rejection::ForbiddenMember { .. } => 4,
-        Rejection::Root => 5,
-        Rejection::Units { .. } => 6,
-        Rejection::NoInventory { .. } => 7,
-        Rejection::NoRoom { .. } => 8,
     }
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use super::{Comparison, Expression, Operator, Truth};
-use crate::search::snapshot::{DescribedLanes, NameId, PropertySource, PropertyValue, Slot, Snapshot, lanes_where};
+use super::{Comparison, Expression, Operator};
+use crate::search::snapshot::{DescribedLanes, NameId, PropertySource, PropertyValue, Snapshot, lanes_where};
 
 /// An expression, for one version of the snapshot.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +26,6 @@ impl CompiledExpression {
                 .collect(),
             expression: Arc::clone(expression),
         }
-    }
-
-    /// The verdict about one provider.
-    pub fn verdict(&self, snapshot: &Snapshot, slot: Slot) -> Truth {
-        self.expression.judge(|name| snapshot.property(slot, name))
     }
 
     /// The subset of `lanes` of a block for which the expression is true. `described` has the properties.

@@ -85,9 +85,9 @@ impl Block {
         has_changed
     }
 
-    /// See [`ProfileColumns::set_limits`].
-    pub fn set_limits(&mut self, replaces: impl Fn(ClassId) -> bool, limit: impl Fn(ClassId, &Column, usize) -> i64) {
-        Arc::make_mut(&mut self.profile).set_limits(replaces, limit);
+    /// Edits the limits and the units of inventories, by class. All other terms of the inventories stay.
+    pub fn edit_columns(&mut self, edit: impl FnMut(ClassId, &mut Column)) {
+        Arc::make_mut(&mut self.profile).edit_columns(edit);
         self.free_capacity = Arc::default();
     }
 

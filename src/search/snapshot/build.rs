@@ -1,16 +1,13 @@
 //! Builds a version of the snapshot: from whole tables, or from the previous version.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::{Delta, ProviderRow, SnapshotChange};
 use super::descriptions::Description;
-use super::ids::{ClassId, LANES, ProviderId, Slot};
+use super::ids::{LANES, ProviderId, Slot};
 use super::index::TextIndex;
-use super::limits::NormalLimit;
-use super::profile_columns::Column;
 use super::version::Snapshot;
 
 /// The standard trait of a sharing provider, whose inventories serve all trees with a common aggregate.
@@ -21,9 +18,6 @@ pub const SHARING_TRAIT: &str = "MISC_SHARES_VIA_AGGREGATE";
 pub(in crate::search) const IDLE_VERSIONS: u64 = 1 << 16;
 /// The number of versions between two sweeps for idle derived data.
 const SWEEP_INTERVAL: u64 = 1 << 10;
-
-/// More than any claim, and so little that sums do not overflow.
-const UNLIMITED: i64 = 1 << 48;
 
 /// A tree of at most this many providers is placed in one block when the first version is built. At most a quarter of a
 /// block may stay empty at the end.
@@ -116,39 +110,6 @@ impl Snapshot {
             next.describe(*id, description);
         }
         next
-    }
-
-    /// This version with the normal limits in place of the inventories' own. Slots are the same in both versions, and
-    /// [`Snapshot::inventory`] is unchanged. The cost grows with the number of providers with a limited class.
-    pub fn at_normal_limits(&self) -> Snapshot {
-        let normal: BTreeMap<ClassId, NormalLimit> = self.catalog.normal_limits().collect();
-        let limit = |class: ClassId, column: &Column, lane: usize| {
-            let inventory = column.inventory(lane);
-            inventory.map_or(column.limits[lane], |inventory| normal[&class].of(&inventory))
-        };
-        self.with_limits(|class| normal.contains_key(&class), limit)
-    }
-
-    /// This version with unlimited room in each inventory: the providers found here suit a request if room does not
-    /// count. Units of inventories still hold. Slots are the same in both versions.
-    pub fn with_unlimited_room(&self) -> Snapshot {
-        self.with_limits(|_| true, |_, _, _| UNLIMITED)
-    }
-
-    /// This version with `limit` of the inventories of some classes. All other terms of the inventories stay.
-    fn with_limits(
-        &self,
-        replaces: impl Fn(ClassId) -> bool,
-        limit: impl Fn(ClassId, &Column, usize) -> i64,
-    ) -> Snapshot {
-        let mut replaced = self.clone();
-        for at in 0..replaced.blocks.len() {
-            let profile = &replaced.blocks.get(at).profile;
-            if profile.columns().any(|(class, _)| replaces(class)) {
-                replaced.blocks.get_mut(at).set_limits(&replaces, &limit);
-            }
-        }
-        replaced
     }
 
     fn drop_derived(&mut self, predicate: impl Fn(&Block) -> bool) {

@@ -40,7 +40,7 @@ impl Inventory {
     /// - `scan.rs`, `lanes_with_room`: 64 providers at once;
     /// - `snapshot/free_capacity.rs` and `snapshot/zone_map.rs`: maximum and minimum of `limit - used` in a block and a
     ///   region;
-    /// - `snapshot/version.rs`, `Snapshot::room`, from which `trees/offers.rs` has the room of each provider;
+    /// - `snapshot/amount_rules.rs`, `Snapshot::room`, from which `trees/offers.rs` has the room of each provider;
     /// - `trees/assignment.rs` (`can_take`), `trees/bound.rs`, `trees/packing_problem.rs`, `trees/bin_completion.rs`
     ///   and `trees/capacity_bound.rs`: sums of amounts against the room of a provider;
     /// - `tests/oracle.rs`: the tests' own form of the rule.
@@ -95,6 +95,15 @@ impl Units {
             && (in_steps() || (!strict && amount == i64::from(self.min_unit)))
     }
 
+    /// The largest allowed amount that is at most `most`.
+    pub fn largest_allowed(self, most: i64, strict: bool) -> Option<i64> {
+        let most = most.min(self.max_unit.into());
+        let min_unit = i64::from(self.min_unit);
+        let in_steps = (self.step_size > 0).then(|| most - most.rem_euclid(self.step_size.into()));
+        let mut allowed = [in_steps, Some(min_unit)].into_iter().flatten();
+        allowed.find(|amount| *amount > 0 && *amount <= most && self.allow(*amount, strict))
+    }
+
     /// Whether a sum of allowed amounts may be no multiple of `step_size`.
     pub fn may_sum_between_steps(self, strict: bool) -> bool {
         !strict && (self.step_size <= 0 || self.min_unit % self.step_size != 0)
@@ -122,6 +131,24 @@ mod tests {
         let granted = |strict| (1..=30).filter(|&n| steps.allows_amount(n, strict)).collect::<Vec<_>>();
         assert_eq!(granted(false), [5, 10, 20]);
         assert_eq!(granted(true), [10, 20]);
+    }
+
+    #[test]
+    fn the_largest_allowed_amount_is_the_last_of_all_allowed_amounts() {
+        for (min_unit, max_unit, step_size) in [(5, 20, 10), (1, 16, 1), (4, 64, 4), (7, 6, 1), (3, 30, 0), (25, 30, 9)]
+        {
+            let units = Inventory {
+                min_unit,
+                max_unit,
+                step_size,
+                ..inventory(100, 0, 1.0)
+            }
+            .units();
+            for (most, strict) in (0..40).flat_map(|most| [(most, false), (most, true)]) {
+                let last = (1..=most).rev().find(|amount| units.allow(*amount, strict));
+                assert_eq!(units.largest_allowed(most, strict), last, "{units:?}, {most}, {strict}");
+            }
+        }
     }
 
     #[test]

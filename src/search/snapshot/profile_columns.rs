@@ -1,7 +1,7 @@
 //! Profiles of the providers of a block: traits, aggregates and inventories, in columns.
 
 use super::change::ProviderRow;
-use super::ids::{AggregateId, ClassId, LANES, TraitId, lanes_of};
+use super::ids::{AggregateId, ClassId, LANES, TraitId};
 use super::inventory::{Inventory, Units};
 use super::lanes::Lanes;
 
@@ -89,14 +89,10 @@ impl ProfileColumns {
         self.columns.retain(|column| column.present != 0);
     }
 
-    /// Replaces the limits of the inventories of some classes. The terms of the limits stay.
-    pub fn set_limits(&mut self, replaces: impl Fn(ClassId) -> bool, limit: impl Fn(ClassId, &Column, usize) -> i64) {
+    /// Edits the column of each class. The classes and the lanes of a column must stay.
+    pub fn edit_columns(&mut self, mut edit: impl FnMut(ClassId, &mut Column)) {
         let columns = self.classes.iter().zip(&mut self.columns);
-        for (&class, column) in columns.filter(|(class, _)| replaces(**class)) {
-            for lane in lanes_of(column.present) {
-                column.limits[lane] = limit(class, column, lane);
-            }
-        }
+        columns.for_each(|(class, column)| edit(*class, column));
     }
 }
 

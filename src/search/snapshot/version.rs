@@ -11,7 +11,7 @@ use super::derived_cache::DerivedCache;
 use super::description_names::DescriptionCounts;
 use super::ids::{AggregateId, ClassId, ProviderId, Slot, TraitId, lanes_of};
 use super::index::{IdIndex, TextIndex};
-use super::inventory::{Inventory, Units};
+use super::inventory::Inventory;
 use super::persistent_vec::{NODE_LEN, PersistentVec};
 use super::zone_map::ZoneMap;
 
@@ -214,16 +214,6 @@ impl Snapshot {
 
     pub(super) fn block(&self, slot: Slot) -> &Block {
         self.blocks.get(slot.block())
-    }
-
-    /// The highest amount of a class that capacity and `max_unit` grant now, and the units of the inventory. `None`
-    /// without an inventory. Assumes the form of the rule at [`Inventory::limit`].
-    pub(in crate::search) fn room(&self, slot: Slot, class: ClassId) -> Option<(i64, Units)> {
-        let block = self.block(slot);
-        let column = block.profile.column(class)?;
-        let units = *column.units.of(slot.lane()).next()?;
-        let free = column.limits[slot.lane()].saturating_sub(block.usage.used(class)[slot.lane()]);
-        Some((free.min(i64::from(units.max_unit)), units))
     }
 
     /// [`Inventory::limit`] and the sum of usage of a class; a limit of zero without an inventory.

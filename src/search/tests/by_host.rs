@@ -124,7 +124,7 @@ proptest! {
 /// The hosts of all candidates of the plain search, each with its least cost.
 fn plain_hosts(snapshot: &Snapshot, request: &Request, scoring: Option<Scoring>) -> BTreeMap<ProviderId, f64> {
     let mut hosts: BTreeMap<ProviderId, f64> = BTreeMap::new();
-    for candidate in candidates(snapshot, request, &settings(), ()).unwrap() {
+    for candidate in candidates(snapshot, request, &settings()).unwrap() {
         let host = snapshot.host_of(&candidate.placements).unwrap();
         let cost = scoring.map_or(0.0, |scoring| scoring.cost(snapshot, &candidate.placements));
         let least = hosts.entry(snapshot.id(host)).or_insert(cost);
@@ -154,7 +154,7 @@ proptest! {
                 assert!((its_cost - cost).abs() < 1e-9, "{scoring:?} {host:?}: {its_cost}, not {cost}");
             }
         }
-        let roomy = snapshot.with_unlimited_room();
+        let roomy = build(&with_unlimited_room(&world));
         let eligible = eligible_hosts(&snapshot, &request, &settings).unwrap();
         assert_costs(&snapshot, &world, &eligible, &plain_hosts(&roomy, &request, None));
     }
@@ -183,4 +183,16 @@ fn a_host_whose_pool_serves_through_another_host_alone_is_found() {
                 .is_some()
         );
     }
+}
+
+/// The world without usage, and with more capacity than any `max_unit`.
+fn with_unlimited_room(world: &World) -> World {
+    let mut roomy = world.clone();
+    for row in roomy.values_mut() {
+        row.used.clear();
+        for inventory in row.inventories.values_mut() {
+            (inventory.total, inventory.reserved, inventory.allocation_ratio) = (i32::MAX, 0, 1.0);
+        }
+    }
+    roomy
 }

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::error::Error;
-use crate::search::candidates;
-use crate::search::explain::Rejection;
+use crate::search::snapshot::AmountRule;
+use crate::search::{Condition, candidates, explain};
 
 fn find(snapshot: &Snapshot, request: &Request) -> crate::error::Result<Found> {
-    candidates(snapshot, request, &settings(), ()).and_then(|all| all.found())
+    candidates(snapshot, request, &settings()).and_then(|all| all.found())
 }
 
 /// The ids of the providers of each candidate, sorted.
@@ -218,7 +218,6 @@ fn strict_steps_refuse_a_min_unit_that_is_no_multiple() {
                 strict_step,
                 ..settings()
             },
-            (),
         )
         .unwrap()
         .count()
@@ -249,16 +248,8 @@ fn aggregates_of_a_root_count_for_its_tree() {
     assert_eq!(hosts(world(), &ask), [2]);
 }
 
-struct Reasons(Vec<(Slot, Rejection)>);
-
-impl Explain for Reasons {
-    fn rejected(&mut self, slot: Slot, reason: Rejection) {
-        self.0.push((slot, reason));
-    }
-}
-
 #[test]
-fn every_rejected_provider_is_explained_once() {
+fn each_host_is_left_out_by_the_first_condition_that_the_host_fails() {
     let host = |id| bare(id).with(VCPU, 4).traits([2]).in_aggregates([1]);
     let world = vec![
         host(1),
@@ -282,51 +273,61 @@ fn every_rejected_provider_is_explained_once() {
         forbidden: set(&["a3"]),
     };
     ask.root_required.forbidden = set(&["T4"]);
-    let mut reasons = Reasons(Vec::new());
-    assert_eq!(
-        candidates(&snapshot, &ask, &settings(), &mut reasons).unwrap().count(),
-        1
-    );
-    let mut reasons: Vec<_> = reasons
-        .0
-        .into_iter()
-        .map(|(slot, reason)| (snapshot.id(slot).0, reason))
-        .collect();
-    reasons.sort_by_key(|&(id, _)| id);
+    let explanation = explain(&snapshot, &ask, &settings()).unwrap();
+    let amount = |rule| Condition::Amount { rule, class: 0 };
     let expected = [
-        (2, Rejection::MissingTrait { group: 0, index: 0 }),
-        (3, Rejection::ForbiddenTrait { group: 0 }),
-        (4, Rejection::NotMember { group: 0 }),
-        (5, Rejection::ForbiddenMember { group: 0 }),
-        (6, Rejection::NoRoom { group: 0, class: VCPU }),
-        (7, Rejection::Units { group: 0, class: VCPU }),
-        (8, Rejection::NoInventory { group: 0, class: VCPU }),
-        (9, Rejection::Root),
+        (Condition::Inventory { group: 0, index: 0 }, vec![8]),
+        (Condition::MemberOf { group: 0, index: 0 }, vec![4]),
+        (Condition::NotMemberOf { group: 0 }, vec![5]),
+        (Condition::NoRootTrait, vec![9]),
+        (Condition::Trait { group: 0, index: 0 }, vec![2]),
+        (Condition::NoTrait { group: 0 }, vec![3]),
+        (amount(AmountRule::Units), vec![7]),
+        (amount(AmountRule::Capacity), vec![]),
+        (amount(AmountRule::Room), vec![6]),
+        (amount(AmountRule::NormalRoom), vec![]),
     ];
-    assert_eq!(reasons, expected);
+    let ids = |at| explanation.left_out(at).map(|slot| snapshot.id(slot).0).collect();
+    let found = explanation.thinnings().enumerate();
+    let found: Vec<(Condition, Vec<i32>)> = found.map(|(at, it)| (it.condition, ids(at))).collect();
+    assert_eq!(found, expected);
+    assert_eq!(explanation.thinnings().last().map(|it| it.left), Some(1));
 }
 
 /// The pool may be in a block of its own, in which cores are looked for first. Either no host in the rest of the blocks
 /// has a free core, or the pool's block is the first.
 #[test]
-fn a_sharing_provider_without_room_is_explained_wherever_it_is() {
-    let full = |id| bare(id).with(VCPU, 4).using(VCPU, 4).with(DISK, 9).in_aggregates([1]);
-    let empty = |id| bare(id).with(VCPU, 4).in_aggregates([1]);
-    for host in [full as fn(i32) -> ProviderRow, empty] {
-        for hosts in [1, 64] {
-            let mut world: Vec<ProviderRow> = (1..=hosts).map(host).collect();
-            let pool = hosts + 1;
-            world.push(bare(pool).with(DISK, 9).using(DISK, 9).traits([1]).in_aggregates([1]));
-            let snapshot = Snapshot::build(catalog(), world);
-            let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
-            for seed in 0..8 {
-                let settings = SearchSettings { seed, ..settings() };
-                let mut reasons = Reasons(Vec::new());
-                assert_eq!(candidates(&snapshot, &ask, &settings, &mut reasons).unwrap().count(), 0);
-                let of_pool = reasons.0.iter().filter(|(slot, _)| snapshot.id(*slot).0 == pool);
-                let is_full = of_pool.filter(|(_, reason)| *reason == Rejection::NoRoom { group: 0, class: DISK });
-                assert_eq!(is_full.count(), 1, "{hosts} hosts, seed {seed}");
-            }
+fn hosts_whose_pool_is_full_lack_room_wherever_the_pool_is() {
+    let host = |id| bare(id).with(VCPU, 4).in_aggregates([1]);
+    for hosts in [1, 64] {
+        let mut world: Vec<ProviderRow> = (1..=hosts).map(host).collect();
+        world.push(
+            bare(hosts + 1)
+                .with(DISK, 9)
+                .using(DISK, 9)
+                .traits([1])
+                .in_aggregates([1]),
+        );
+        let snapshot = Snapshot::build(catalog(), world);
+        let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
+        for seed in 0..8 {
+            let settings = SearchSettings { seed, ..settings() };
+            let explanation = explain(&snapshot, &ask, &settings).unwrap();
+            let mut thinnings = explanation.thinnings().filter(|it| it.left_out > 0);
+            let room = thinnings.next().unwrap();
+            assert_eq!(
+                room.condition,
+                Condition::Amount {
+                    rule: AmountRule::Room,
+                    class: 1
+                }
+            );
+            assert_eq!(
+                (room.left_out, room.left),
+                (hosts as usize, 0),
+                "{hosts} hosts, seed {seed}"
+            );
+            assert_eq!(explanation.room(&snapshot, 1).map(|room| room.free), Some(0));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 mod host_domains;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::collection::{btree_map, vec};
@@ -13,13 +12,11 @@ use super::properties::{compare_described, config};
 use super::requests::request;
 use super::worlds::world;
 use super::{VCPU, bare, build_colliding, group, rows, settings};
-use crate::search::candidates;
-use crate::search::explain::{Explain, Rejection};
-use crate::search::expression::Truth;
 use crate::search::request::{Domain, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{
-    Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot, SnapshotChange,
+    Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Snapshot, SnapshotChange,
 };
+use crate::search::{Condition, candidates, explain};
 
 fn value() -> impl Strategy<Value = Option<PropertyValue>> {
     prop_oneof![
@@ -145,7 +142,7 @@ proptest! {
         let mut descriptions = first.clone();
         let snapshot = super::properties::build(&world).with_descriptions(first);
         // Cached data of a search in one version must not be found in the next.
-        let _ = candidates(&snapshot, &request, &settings(), ()).map(Iterator::count);
+        let _ = candidates(&snapshot, &request, &settings()).map(Iterator::count);
         // A leaf becomes a root, or the child of a leaf, and keeps its description.
         let leaf = |id: &ProviderId, world: &World| !world.values().any(|row| row.parent == Some(*id));
         let mut reloaded = Vec::new();
@@ -209,7 +206,7 @@ fn found(snapshot: &Snapshot, host: HostConditions) -> Vec<i32> {
         host,
         ..super::request(group(&[("VCPU", 1)]))
     };
-    let found = candidates(snapshot, &request, &settings(), ()).unwrap();
+    let found = candidates(snapshot, &request, &settings()).unwrap();
     let mut ids: Vec<i32> = found
         .map(|candidate| snapshot.id(candidate.placements[0].slot).0)
         .collect();
@@ -317,56 +314,38 @@ fn a_provider_that_is_not_up_and_those_below_it_get_nothing_new() {
     assert_eq!(found(&back, only_up), [1, 4, 5, 6]);
 }
 
-/// Counts rejections.
-#[derive(Default)]
-struct Counted(BTreeMap<Rejection, usize>);
-
-impl Explain for Counted {
-    fn rejected(&mut self, _: Slot, reason: Rejection) {
-        *self.0.entry(reason).or_default() += 1;
-    }
-}
-
 #[test]
-fn every_rejected_host_is_counted_with_its_reason() {
-    let text = Description {
-        properties: [("a".into(), Some(PropertyValue::Text("1".into())))].into(),
-        ..Description::default()
-    };
+fn conditions_on_hosts_leave_out_one_host_after_the_other() {
     for child in [false, true] {
         let mut all: Vec<ProviderRow> = (1..6).map(host).collect();
         // With a tree of several providers, the search uses the strategy for trees.
         all.extend(child.then(|| bare(9).below(4, 4)));
-        let snapshot = described(
-            all,
-            [
-                (1, property("a", 1)),
-                (2, text.clone()),
-                (4, property("a", 2)),
-                (5, in_domain("fault", "/d1")),
-            ],
-        );
-        let mut request = super::request(group(&[("VCPU", 1), ("MEMORY_MB", 1)]));
+        let descriptions = [
+            (1, property("a", 1)),
+            (3, in_state(ProviderState::Off)),
+            (4, property("a", 2)),
+            (5, in_domain("fault", "/d1")),
+        ];
+        let snapshot = described(all, descriptions);
+        let mut request = super::request(group(&[("VCPU", 1)]));
         request.host = HostConditions {
             not_in_domains: vec![Domain {
                 dimension: "fault".into(),
                 path: "/d1".into(),
             }],
+            only_up: true,
             ..condition_on_hosts("a == 2")
         };
-        let mut counted = Counted::default();
-        assert_eq!(
-            candidates(&snapshot, &request, &settings(), &mut counted)
-                .unwrap()
-                .count(),
-            0
-        );
-        let of_condition = |verdict| Rejection::Condition { group: None, verdict };
-        let of = |rejection| counted.0.get(&rejection).copied().unwrap_or_default();
-        assert_eq!(of(of_condition(Truth::False)), 1, "{:?}", counted.0);
-        assert_eq!(of(of_condition(Truth::Type(0))), 1);
-        assert_eq!(of(of_condition(Truth::Missing(0))), 1);
-        assert_eq!(of(Rejection::ForbiddenDomain), 1);
+        let explanation = explain(&snapshot, &request, &settings()).unwrap();
+        let ids = |at| explanation.left_out(at).map(|slot| snapshot.id(slot).0).collect();
+        let found = explanation.thinnings().enumerate().filter(|(_, it)| it.left_out > 0);
+        let found: Vec<(Condition, Vec<i32>)> = found.map(|(at, it)| (it.condition, ids(at))).collect();
+        let expected = [
+            (Condition::State, vec![3]),
+            (Condition::NotInDomain { first: 0 }, vec![5]),
+            (Condition::Where { group: None }, vec![1, 2]),
+        ];
+        assert_eq!(found, expected);
     }
 }
 

@@ -37,7 +37,7 @@ fn a_search_of_single_providers_and_a_search_of_trees_can_be_interrupted() {
     for groups in [1, 4] {
         let (snapshot, request) = asking(groups);
         let settings = settings();
-        let mut answer = candidates(&snapshot, &request, &settings, ()).unwrap().select();
+        let mut answer = candidates(&snapshot, &request, &settings).unwrap().select();
         for _ in 0..3 {
             assert!(matches!(answer.next(), Some(Ok(_))), "{groups}");
         }
@@ -57,7 +57,7 @@ fn hopeless(interrupt: &Interrupt) -> Option<Result<Candidate>> {
         interrupt: interrupt.clone(),
         ..settings()
     };
-    candidates(&snapshot, &request, &settings, ()).unwrap().select().next()
+    candidates(&snapshot, &request, &settings).unwrap().select().next()
 }
 
 const STEP_BUDGET: u64 = 400_000;

@@ -87,6 +87,17 @@ pub(in crate::search) fn described_candidates(
     request: &Request,
     strict: bool,
 ) -> Result<BTreeSet<Choice>> {
+    candidates_in(catalog, (rows, descriptions), request, strict, |_| true)
+}
+
+/// As [`described_candidates`], of the trees for which `is_wanted` is true of the root.
+pub(in crate::search) fn candidates_in(
+    catalog: &Catalog,
+    (rows, descriptions): (&World, &Descriptions),
+    request: &Request,
+    strict: bool,
+    is_wanted: impl Fn(ProviderId) -> bool,
+) -> Result<BTreeSet<Choice>> {
     let world = Described { rows, descriptions };
     let mut found = BTreeSet::new();
     let unknown = |names| Error::UnknownTraitsInCandidates { names };
@@ -98,7 +109,7 @@ pub(in crate::search) fn described_candidates(
     }
     let roots: Vec<&ProviderRow> = roots
         .into_iter()
-        .filter(|root| world.is_host(root, &request.host))
+        .filter(|root| is_wanted(root.id) && world.is_host(root, &request.host))
         .collect();
     // For each root and each group, all ways to serve the group.
     let mut ways: Vec<Vec<Vec<GroupAmounts>>> = vec![Vec::new(); roots.len()];

@@ -124,7 +124,7 @@ fn compare_with(
     request: &Request,
     (seed, strict): (u64, bool),
 ) {
-    let found = candidates(snapshot, request, &settings(seed, strict), ()).and_then(|all| all.found());
+    let found = candidates(snapshot, request, &settings(seed, strict)).and_then(|all| all.found());
     match (&expected, &found) {
         (Ok(expected), Ok(found)) => {
             assert_eq!(*expected, choices(snapshot, found));
@@ -144,7 +144,7 @@ fn compare_limited(snapshot: &Snapshot, all: &BTreeSet<Choice>, request: &Reques
         limit: Some(limit),
         ..request.clone()
     };
-    let found = candidates(snapshot, &request, &settings(seed, strict), ()).and_then(|all| all.found());
+    let found = candidates(snapshot, &request, &settings(seed, strict)).and_then(|all| all.found());
     let found = choices(snapshot, &found.unwrap());
     assert_eq!(found.len(), limit.min(all.len()));
     assert!(found.is_subset(all), "a limit adds no candidates");
@@ -246,7 +246,7 @@ proptest! {
         let mut snapshot = first.clone();
         for (row, id, what, amount) in edits {
             // Cached data of a search in one version must not be found in the next.
-            let _ = candidates(&snapshot, &request, &settings(1, false), ()).map(Iterator::count);
+            let _ = candidates(&snapshot, &request, &settings(1, false)).map(Iterator::count);
             let change = edit(&mut now, ProviderRow { generation: id, ..row }, what, amount);
             snapshot = snapshot.apply(&change);
         }

@@ -22,7 +22,6 @@ fn a_limit_samples_the_whole_cloud_and_a_seed_repeats_it() {
                 max,
                 ..settings()
             },
-            (),
         )
         .unwrap()
         .found()
@@ -39,7 +38,7 @@ fn a_limit_samples_the_whole_cloud_and_a_seed_repeats_it() {
     assert_ne!(found.candidates, with(2, None).candidates);
     assert_eq!(with(1, Some(30)).candidates.len(), 30);
     assert_eq!(with(1, Some(0)).candidates.len(), 1);
-    let all = candidates(&snapshot, &Request { limit: None, ..ask }, &settings(), ())
+    let all = candidates(&snapshot, &Request { limit: None, ..ask }, &settings())
         .unwrap()
         .count();
     assert_eq!(all, 6400);
@@ -56,7 +55,7 @@ fn samples_that_share_an_order_are_of_the_same_providers_and_begin_with_differen
                 order,
                 ..settings()
             };
-            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings, ()).unwrap();
+            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings).unwrap();
             let found: Vec<Slot> = found.take(64).map(|candidate| candidate.placements[0].slot).collect();
             first.insert(found[0]);
             all.extend(found);
@@ -82,7 +81,7 @@ fn each_fitting_host_comes_first_about_equally_often() {
         let mut times = BTreeMap::new();
         for seed in 0..100 * hosts {
             let settings = SearchSettings { seed, ..settings() };
-            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings, ()).unwrap();
+            let found = candidates(&snapshot, &request(group(&[("VCPU", 1)])), &settings).unwrap();
             let first = found.take(1).next().unwrap().placements[0].slot;
             *times.entry(first).or_insert(0) += 1;
         }

@@ -128,7 +128,7 @@ fn one_tree_does_not_fill_the_list_of_several_consumers() {
         assert_eq!((all.len(), roots.len()), (10, 10), "{scoring:?}");
         // The best of each tree, of which the best ten.
         let of_tree = |root: Slot| {
-            let mut candidates = candidates(&*world, &pair(), &settings(), ()).unwrap().in_tree(root);
+            let mut candidates = candidates(&*world, &pair(), &settings()).unwrap().in_tree(root);
             candidates.best(&Ranking { count: 1, ..ranking }).unwrap().all[0].0
         };
         let mut expected: Vec<f64> = world

@@ -80,7 +80,7 @@ fn a_sharing_provider_may_be_a_child() {
     ]);
     let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
     assert_eq!(given(&world, &ask), ["1:VCPU=1 3:DISK_GB=1"]);
-    let found = candidates(&world, &ask, &settings(), ()).unwrap().found().unwrap();
+    let found = candidates(&world, &ask, &settings()).unwrap().found().unwrap();
     assert_eq!(found.summaries.len(), 3);
     let groups = [granular("_A", &[("VCPU", 1)]), granular("_B", &[("DISK_GB", 1)])];
     assert_eq!(mapped(&world, &asking(&groups, GroupPolicy::Isolate)), ["_A:1 _B:3"]);

@@ -13,7 +13,7 @@ pub(super) fn snapshot(rows: impl IntoIterator<Item = ProviderRow>) -> Snapshot 
 /// The candidates as sorted texts: providers with classes and amounts.
 pub(super) fn given(snapshot: &Snapshot, request: &Request) -> Vec<String> {
     let name = |class: ClassId| ["VCPU", "MEMORY_MB", "DISK_GB"][class.0 as usize];
-    let all = candidates(snapshot, request, &settings(), ()).unwrap();
+    let all = candidates(snapshot, request, &settings()).unwrap();
     let all = all.map(|candidate| {
         let mut given: Vec<String> = candidate
             .placements
@@ -42,7 +42,7 @@ pub(super) fn mapped(snapshot: &Snapshot, request: &Request) -> Vec<String> {
         ids.sort_unstable();
         ids.join("+")
     };
-    let all = candidates(snapshot, request, &settings(), ()).unwrap();
+    let all = candidates(snapshot, request, &settings()).unwrap();
     let all = all.map(|candidate| {
         let groups = candidate
             .mappings
@@ -87,7 +87,7 @@ fn providers_of_one_tree_serve_together_unless_the_microversion_does_not_know_tr
     assert_eq!(mapped(&world, &ask), [":1+2", ":1+3"]);
     let flat = Request { nested: false, ..ask };
     assert_eq!(given(&world, &flat), none());
-    let found = candidates(&world, &request(group(&[("VCPU", 1)])), &settings(), ())
+    let found = candidates(&world, &request(group(&[("VCPU", 1)])), &settings())
         .unwrap()
         .found()
         .unwrap();
@@ -272,11 +272,7 @@ fn an_unknown_name_is_refused_unless_an_earlier_group_has_no_candidate_by_itself
         same_subtrees: vec![vec!["_A".into(), "_B".into()]],
         ..asking(&[first, unknown.clone(), granular("_B", &[])], GroupPolicy::None)
     };
-    let is_refused = |request: &Request| {
-        candidates(&world, request, &settings(), ())
-            .map(Iterator::count)
-            .is_err()
-    };
+    let is_refused = |request: &Request| candidates(&world, request, &settings()).map(Iterator::count).is_err();
     assert!(is_refused(&ask(group(&[("MEMORY_MB", 1)]))));
     assert!(!is_refused(&ask(group(&[("DISK_GB", 1)]))));
 }
@@ -292,7 +288,7 @@ fn breadth_first_gives_one_candidate_of_each_tree_per_round() {
             tree_order,
             ..settings()
         };
-        let all = candidates(&world, ask, &settings, ()).unwrap().found().unwrap();
+        let all = candidates(&world, ask, &settings).unwrap().found().unwrap();
         let slots = all.candidates.iter().map(|candidate| candidate.placements[0].slot);
         slots.map(|slot| world.id(world.root(slot))).collect()
     };
@@ -329,7 +325,7 @@ fn an_answer_that_the_ceiling_cuts_is_marked_as_cut() {
             limit,
             ..request(group(&[("VCPU", 1)]))
         };
-        let found = candidates(&world, &request, &settings, ()).unwrap().found().unwrap();
+        let found = candidates(&world, &request, &settings).unwrap().found().unwrap();
         (found.candidates.len(), found.cut)
     };
     assert_eq!(found(4, None, None), (4, true));
@@ -356,7 +352,7 @@ fn a_nogood_contains_the_traits_that_are_covered() {
     // In several orders of the providers.
     for seed in 0..8 {
         let settings = SearchSettings { seed, ..settings() };
-        let all = candidates(&snapshot, &request(wanted.clone()), &settings, ()).unwrap();
+        let all = candidates(&snapshot, &request(wanted.clone()), &settings).unwrap();
         assert_eq!(all.found().unwrap().candidates.len(), 1, "{seed}");
     }
 }

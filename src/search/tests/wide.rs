@@ -31,7 +31,7 @@ fn asking(amounts: impl IntoIterator<Item = i64>, policy: GroupPolicy) -> Reques
 /// The number of candidates, at most a thousand, and the number of steps.
 fn cost(rows: Vec<ProviderRow>, request: &Request) -> (usize, u64) {
     let snapshot = Snapshot::build(catalog(), rows);
-    let mut all = candidates(&snapshot, request, &settings(), ()).unwrap();
+    let mut all = candidates(&snapshot, request, &settings()).unwrap();
     let count = all.by_ref().take(1000).count();
     (count, all.steps())
 }
@@ -225,7 +225,7 @@ fn packings_of_random_amounts_are_decided_after_few_steps() {
             limit: Some(1),
             ..asking(amounts, GroupPolicy::None)
         };
-        let mut all = candidates(&snapshot, &request, &settings(), ()).unwrap();
+        let mut all = candidates(&snapshot, &request, &settings()).unwrap();
         found += usize::from(all.next().is_some());
         worst = worst.max(all.steps());
         assert!(all.found().is_ok(), "{seed} was given up");
@@ -239,7 +239,7 @@ fn packings_of_random_amounts_are_decided_after_few_steps() {
 fn a_packing_that_is_not_decided_is_given_up_with_an_error() {
     let (rows, request) = cut_up(30);
     let snapshot = Snapshot::build(catalog(), rows);
-    let mut all = candidates(&snapshot, &request, &settings(), ()).unwrap();
+    let mut all = candidates(&snapshot, &request, &settings()).unwrap();
     assert_eq!(all.next(), None);
     assert!(all.steps() < 250_000, "{}", all.steps());
     assert!(all.found().is_err(), "there is a packing, although it was not found");
@@ -299,11 +299,11 @@ fn a_repeated_rule_is_one_rule() {
     let rule: Vec<String> = request.groups.iter().map(|group| group.suffix.clone()).collect();
     let reversed = rule.iter().rev().cloned().collect();
     request.same_subtrees = vec![rule, reversed];
-    let common = resolve::common_filter(&snapshot, &request, false).unwrap();
+    let common = resolve::common_filter(&snapshot, &request, &Default::default(), false).unwrap();
     let filters = request
         .groups
         .iter()
-        .map(|group| resolve::group_filter(&snapshot, &common, (0, group)));
+        .map(|group| resolve::group_filter(&snapshot, &common, group));
     let filters = filters.map(|filter| filter.unwrap().unwrap()).collect();
     let split = SplitRequest::new(&snapshot, &request, filters, &settings());
     assert_eq!((split.subtrees, split.kinds.len()), (1, 1));

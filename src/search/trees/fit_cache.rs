@@ -6,30 +6,26 @@ use std::collections::BTreeMap;
 use super::super::scan;
 use super::super::snapshot::{BlockSlots, Slot, Snapshot, lanes_of};
 use super::split_request::{PartKind, SplitRequest};
-use crate::search::explain::{Explain, Rejection};
 use crate::search::provider_filter::ProviderFilter;
 
 /// A matrix with a row for each block, whose entries are masks of lanes. There is a column for each kind of part, and
 /// two for the aggregates that the group without a suffix requires: [`FitCache::members`] and
 /// [`FitCache::members_or_below`].
-pub(in crate::search) struct FitCache<E> {
+pub(in crate::search) struct FitCache {
     columns: usize,
     /// A filter with the required aggregates of the group without a suffix, if the group names any.
     required_aggregates: Option<ProviderFilter>,
     masks: Vec<u64>,
     computed: Vec<bool>,
-    /// Receives the reasons of rejected providers.
-    pub explain: E,
 }
 
-impl<E: Explain> FitCache<E> {
-    pub fn new(snapshot: &Snapshot, request: &SplitRequest, explain: E) -> Self {
+impl FitCache {
+    pub fn new(snapshot: &Snapshot, request: &SplitRequest) -> Self {
         let unsuffixed = request.unsuffixed.as_ref();
         let requiring = unsuffixed.filter(|group| !group.members.any_of.is_empty());
         let required_aggregates = requiring.map(|group| {
             let mut filter = ProviderFilter::default();
             filter.members.any_of = group.members.any_of.clone();
-            filter.group = group.group;
             filter
         });
         let columns = request.kinds.len() + 2;
@@ -39,7 +35,6 @@ impl<E: Explain> FitCache<E> {
             required_aggregates,
             masks: vec![0; size],
             computed: vec![false; size],
-            explain,
         }
     }
 
@@ -53,23 +48,19 @@ impl<E: Explain> FitCache<E> {
                 None if kind.granular => u64::MAX,
                 None => self.members_or_below(snapshot, block).unwrap_or(u64::MAX),
             };
-            self.masks[at] = scan::fitting(snapshot, &kind.filter, block, lanes, &mut self.explain);
+            self.masks[at] = scan::fitting(snapshot, &kind.filter, block, lanes);
             self.computed[at] = true;
         }
         self.masks[at]
     }
 
     /// Whether this one provider could serve a part of `kind`. For the group without a suffix, the caller checks
-    /// [`FitCache::is_member`]. The rest of the block is scanned only if reasons are wanted: the trees of the block may
-    /// all be rejected before this kind.
+    /// [`FitCache::is_member`].
     pub fn fits(&mut self, snapshot: &Snapshot, request: &SplitRequest, slot: Slot, kind: usize) -> bool {
-        if E::ENABLED {
-            return self.lanes(snapshot, request, slot.block(), kind) & slot.bit() != 0;
-        }
         let PartKind { filter, lanes, .. } = &request.kinds[kind];
         let in_block = |lanes: &BTreeMap<usize, u64>| lanes.get(&slot.block()).copied().unwrap_or(0);
         let lanes = lanes.as_ref().map_or(u64::MAX, in_block);
-        scan::fitting(snapshot, filter, slot.block(), lanes & slot.bit(), &mut ()) != 0
+        scan::fitting(snapshot, filter, slot.block(), lanes & slot.bit()) != 0
     }
 
     /// Whether this one provider is itself in the aggregates that the group without a suffix requires.
@@ -85,7 +76,7 @@ impl<E: Explain> FitCache<E> {
         };
         let at = block * self.columns + self.columns - 2;
         if !self.computed[at] {
-            self.masks[at] = scan::fitting(snapshot, filter, block, u64::MAX, &mut ());
+            self.masks[at] = scan::fitting(snapshot, filter, block, u64::MAX);
             self.computed[at] = true;
         }
         self.masks[at]
@@ -94,7 +85,7 @@ impl<E: Explain> FitCache<E> {
     /// The lanes whose provider or root is in the aggregates that the group without a suffix requires. Only these
     /// providers, often few, serve a part of the group, so the rest needs no scan. `None` if the group requires none.
     pub fn members_or_below(&mut self, snapshot: &Snapshot, block: usize) -> Option<u64> {
-        let group = self.required_aggregates.as_ref()?.group;
+        self.required_aggregates.as_ref()?;
         let at = block * self.columns + self.columns - 1;
         if !self.computed[at] {
             let members = self.members(snapshot, block);
@@ -105,8 +96,6 @@ impl<E: Explain> FitCache<E> {
                 let is_below = self.members(snapshot, root.block()) & root.bit() != 0;
                 lanes |= u64::from(is_below) << slot.lane();
             }
-            let others = BlockSlots::new(block, snapshot.blocks.get(block).present & !lanes);
-            self.explain.all_rejected(others, |_| Rejection::NotMember { group });
             (self.masks[at], self.computed[at]) = (lanes, true);
         }
         Some(self.masks[at])

@@ -101,7 +101,7 @@ impl TreeOffers {
         self.unaligned.clear();
         for (provider, &slot) in self.slots.iter().enumerate() {
             for (class, &id) in request.classes.iter().enumerate() {
-                let Some((room, units)) = snapshot.room(slot, id) else {
+                let Some((room, units)) = snapshot.room(slot, id, request.amount_rules.of(id)) else {
                     self.room.push(0);
                     continue;
                 };

@@ -1,11 +1,10 @@
 //! The best candidates of all trees, by their costs.
 
 use super::super::candidate::Candidate;
-use super::super::explain::Explain;
 use super::super::rank::{BestOf, Ranking, Scoring};
 use super::super::settings::TreeOrder;
 use super::super::snapshot::{Slot, Snapshot};
-use super::{Trees, WaitingTree, add_placements, candidate};
+use super::{TreeSearch, Trees, WaitingTree, add_placements, candidate};
 
 /// The best candidate of one tree, if there is any: its cost, and the provider of each part.
 #[derive(Default)]
@@ -23,7 +22,7 @@ impl BestInTree {
     }
 }
 
-impl<E: Explain> Trees<E> {
+impl Trees {
     /// Before the first candidate: the best of all candidates with their costs, best first.
     pub fn best(&mut self, snapshot: &Snapshot, ranking: &Ranking) -> Vec<(f64, Candidate)> {
         let scoring = ranking.scoring;
@@ -95,10 +94,47 @@ impl<E: Explain> Trees<E> {
         }
     }
 
+    /// As `Candidates::each_tree`.
+    pub fn each_tree(&mut self, snapshot: &Snapshot, mut found: impl FnMut(Slot)) {
+        self.tree_order = TreeOrder::DepthFirst;
+        self.roots.repeats_shared = true;
+        if self.roots.request.is_unrelated() {
+            // A provider for each part is enough, so no tree needs a search.
+            self.roots.each(snapshot, found);
+            return;
+        }
+        while self.advance(snapshot) {
+            if let Some(tree) = self.last_tree() {
+                // No further candidate of the tree is wanted.
+                tree.least = Some(Scoring::NO_BOUND);
+                tree.root.into_iter().for_each(&mut found);
+            }
+        }
+    }
+
+    /// As `Candidates::each_way`.
+    pub fn each_way(&mut self, snapshot: &Snapshot, mut found: impl FnMut(Slot, &dyn Fn() -> Candidate)) {
+        self.tree_order = TreeOrder::DepthFirst;
+        self.roots.repeats_shared = true;
+        self.max_solutions = self.roots.request.settings.max_combinations;
+        while self.advance(snapshot) {
+            let root = self.last_tree().and_then(|tree| tree.root);
+            let candidate = || candidate(&self.roots.request, &self.placed);
+            root.into_iter().for_each(|root| found(root, &candidate));
+        }
+    }
+
+    /// The last searched tree. Depth-first, the tree is the only one that waits, and stays in memory.
+    fn last_tree(&mut self) -> Option<&mut TreeSearch> {
+        match self.waiting.back_mut() {
+            Some(WaitingTree::InMemory(tree, _)) => Some(tree),
+            Some(WaitingTree::Evicted(_)) | None => None,
+        }
+    }
+
     /// After a candidate of the last searched tree's host, only candidates of lower cost are wanted of the tree.
     fn note_cost(&mut self, host: Slot, cost: f64) {
-        // Depth-first, the last searched tree is the only waiting tree, and stays in memory.
-        let Some(WaitingTree::InMemory(tree, _)) = self.waiting.back_mut() else {
+        let Some(tree) = self.last_tree() else {
             return;
         };
         if tree.root == Some(host) && tree.least.is_none_or(|least| cost < least) {

@@ -1,11 +1,10 @@
-//! Rejects trees that cannot serve a request, a block of roots at a time, before any offers are collected.
+//! Rejects trees without a candidate for a request, a block of roots at a time, before any offers are collected.
 
 use super::super::scan;
-use super::super::snapshot::{BlockSlots, Layout, Slot, Snapshot, TraitId, lanes_of, lanes_where};
+use super::super::snapshot::{Layout, Slot, Snapshot, TraitId, lanes_of, lanes_where};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
-use crate::search::explain::{Explain, Rejection};
 use crate::search::provider_filter::{ProviderFilter, TraitIds};
 use crate::search::zone_filter::ZoneFilter;
 
@@ -13,13 +12,10 @@ use crate::search::zone_filter::ZoneFilter;
 pub(super) struct RootFilter {
     /// The conditions on the root itself, if there are any.
     root: Option<ProviderFilter>,
-    /// The sets of traits that the group without a suffix requires and of which no sharing provider has any, with their
-    /// indexes.
-    required: Vec<(usize, Vec<TraitId>)>,
-    /// [`super::split_request::UnsuffixedGroup::group`].
-    unsuffixed: usize,
+    /// The sets of traits required by the group without a suffix, if no sharing provider has a trait of the set.
+    required: Vec<Vec<TraitId>>,
     pub zones: ZoneFilter,
-    /// The kinds of parts that no sharing provider serves, each with the number of providers needed in a tree. A kind
+    /// The kinds of parts without a sharing provider, each with the number of providers needed in a tree. A kind
     /// that rejected all trees of a block is checked first in the next block.
     local: Vec<(usize, u32)>,
     /// Whether a kind in `local` is of the group without a suffix.
@@ -27,7 +23,7 @@ pub(super) struct RootFilter {
 }
 
 impl RootFilter {
-    /// `local`: the kinds that no sharing provider serves. `only_tree`: the tree to which the search is restricted.
+    /// `local`: the kinds without a sharing provider. `only_tree`: the tree to which the search is restricted.
     pub fn new(
         snapshot: &Snapshot,
         request: &SplitRequest,
@@ -39,24 +35,22 @@ impl RootFilter {
         root.traits = request.root.clone();
         if let Some(group) = &request.unsuffixed {
             root.members.forbidden = group.members.forbidden.clone();
-            root.group = group.group;
         }
         let required = request.unsuffixed.iter().flat_map(|group| &group.required).cloned();
-        let unshared = |(_, any_of): &(usize, Vec<TraitId>)| !sharing.any_has_trait(snapshot, any_of);
+        let unshared = |any_of: &Vec<TraitId>| !sharing.any_has_trait(snapshot, any_of);
         Self {
-            unsuffixed: root.group,
             root: (root.traits != TraitIds::default() || !root.members.forbidden.is_empty()).then_some(root),
-            required: required.enumerate().filter(unshared).collect(),
-            zones: ZoneFilter::new(only_tree),
+            required: required.filter(unshared).collect(),
+            zones: ZoneFilter::new(only_tree, &request.amount_rules),
             unsuffixed_is_local: local.iter().any(|&kind| !request.kinds[kind].granular),
             local: local.iter().map(|&kind| (kind, request.min_providers(kind))).collect(),
         }
     }
 
     /// Whether no tree with its root in the region of a block can serve.
-    pub fn can_skip<E: Explain>(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize) -> bool {
+    pub fn can_skip(&mut self, snapshot: &Snapshot, request: &SplitRequest, block: usize) -> bool {
         let local = &self.local;
-        self.zones.can_skip::<E>(block, || {
+        self.zones.can_skip(block, || {
             let zone_map = snapshot.zone_map(block);
             let may_fit = |&(kind, _): &(usize, u32)| zone_map.may_fit(&request.kinds[kind].filter.amounts);
             local.iter().all(may_fit) || zone_map.spans_blocks
@@ -70,36 +64,25 @@ impl RootFilter {
     }
 
     /// The roots among `lanes` of a block whose trees may have a candidate.
-    pub fn roots<E: Explain>(
+    pub fn roots(
         &mut self,
         snapshot: &Snapshot,
         request: &SplitRequest,
-        fits: &mut FitCache<E>,
+        fits: &mut FitCache,
         block: usize,
         lanes: u64,
     ) -> u64 {
-        if self.can_skip::<E>(snapshot, request, block) {
+        if self.can_skip(snapshot, request, block) {
             return 0;
         }
         let mut roots = lanes & snapshot.blocks.get(block).roots;
         if let Some(host) = &request.host {
-            let matching = host.matching(snapshot, block, roots);
-            let rejected = BlockSlots::new(block, roots & !matching);
-            fits.explain
-                .all_rejected(rejected, |slot| host.rejection(snapshot, slot));
-            roots = matching;
+            roots = host.matching(snapshot, block, roots);
         }
         if let Some(root) = &self.root {
-            let matching = scan::fitting(snapshot, root, block, roots, &mut ());
-            let rejected = BlockSlots::new(block, roots & !matching);
-            fits.explain
-                .all_rejected(rejected, |slot| root_rejection(snapshot, root, slot));
-            roots = matching;
+            roots = scan::fitting(snapshot, root, block, roots);
         }
-        // With explanations every rejected provider needs its own reason, so the search checks these two conditions.
-        if E::ENABLED {
-            self.explain_traits(snapshot, &mut fits.explain, block, roots);
-        } else if roots != 0 {
+        if roots != 0 {
             roots = self.having_traits(snapshot, block, roots);
             roots = self.having_members(snapshot, fits, block, roots);
         }
@@ -118,7 +101,7 @@ impl RootFilter {
     }
 
     /// The subset of `roots` whose trees may have a provider in the required aggregates of the group without a suffix.
-    fn having_members<E: Explain>(&self, snapshot: &Snapshot, fits: &mut FitCache<E>, block: usize, roots: u64) -> u64 {
+    fn having_members(&self, snapshot: &Snapshot, fits: &mut FitCache, block: usize, roots: u64) -> u64 {
         if !self.unsuffixed_is_local || roots == 0 {
             return roots;
         }
@@ -133,37 +116,9 @@ impl RootFilter {
         }
         let layout = snapshot.layout(block);
         let traits = &snapshot.blocks.get(block).profile.traits;
-        self.required.iter().fold(roots, |roots, (_, any_of)| {
-            having_any(layout, roots, traits.any(any_of))
-        })
-    }
-
-    /// Reports the roots whose trees lack a required trait.
-    fn explain_traits<E: Explain>(&self, snapshot: &Snapshot, explain: &mut E, block: usize, roots: u64) {
-        for root in BlockSlots::new(block, roots) {
-            let lacks = |(_, any_of): &&(usize, Vec<TraitId>)| {
-                let mut tree = snapshot.tree(root).into_iter();
-                !tree.any(|slot| any_of.iter().any(|&id| snapshot.has_trait(slot, id)))
-            };
-            if let Some((index, _)) = self.required.iter().find(lacks) {
-                explain.rejected(
-                    root,
-                    Rejection::MissingTraitInTree {
-                        group: self.unsuffixed,
-                        index: *index,
-                    },
-                );
-            }
-        }
-    }
-}
-
-/// Why a root does not match the conditions on roots.
-fn root_rejection(snapshot: &Snapshot, root: &ProviderFilter, slot: Slot) -> Rejection {
-    if scan::has_traits(snapshot, &root.traits, slot) {
-        Rejection::ForbiddenMember { group: root.group }
-    } else {
-        Rejection::Root
+        self.required
+            .iter()
+            .fold(roots, |roots, any_of| having_any(layout, roots, traits.any(any_of)))
     }
 }
 
@@ -177,10 +132,10 @@ fn having_any(layout: &Layout, roots: u64, lanes: u64) -> u64 {
 
 /// The subset of `roots` of a block whose trees have at least `min` providers for `kind`. `own_members` is
 /// [`FitCache::members`] of the block.
-fn having_providers<E: Explain>(
+fn having_providers(
     snapshot: &Snapshot,
     request: &SplitRequest,
-    fits: &mut FitCache<E>,
+    fits: &mut FitCache,
     (block, layout, own_members): (usize, &Layout, u64),
     roots: u64,
     (kind, min): (usize, u32),

@@ -10,15 +10,14 @@ use super::root_filter::RootFilter;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
 use super::tree_bounds::TreeBounds;
-use crate::search::explain::Explain;
 use crate::search::rank::{BoundQueue, Scoring};
 use crate::search::zone_filter::ZoneFilter;
 
 /// An iterator over the trees that could serve, each by its root.
-pub(in crate::search) struct RootIter<E> {
+pub(in crate::search) struct RootIter {
     pub request: SplitRequest,
     pub sharing: SharingProviders,
-    fits: FitCache<E>,
+    fits: FitCache,
     filter: RootFilter,
     walk: BlockWalk,
     /// The roots of the current stripe that were not returned yet.
@@ -26,6 +25,8 @@ pub(in crate::search) struct RootIter<E> {
     /// Sets of sharing providers that reached a tree without offers of its own. A second tree without offers and with
     /// the same set has the same candidates.
     seen_sharing_sets: HashSet<Vec<usize>>,
+    /// Whether candidates of sharing providers alone are wanted of each tree in reach, and not once.
+    pub repeats_shared: bool,
     /// Buffers, whose memory is reused for the next tree.
     reached: Vec<usize>,
     masks: Vec<u64>,
@@ -46,9 +47,9 @@ struct BestFirst {
     trees: BoundQueue<Slot>,
 }
 
-impl<E: Explain> RootIter<E> {
-    pub fn new(snapshot: &Snapshot, request: SplitRequest, explain: E) -> Self {
-        let mut fits = FitCache::new(snapshot, &request, explain);
+impl RootIter {
+    pub fn new(snapshot: &Snapshot, request: SplitRequest) -> Self {
+        let mut fits = FitCache::new(snapshot, &request);
         let sharing = SharingProviders::new(snapshot, &request, &mut fits);
         let kinds = 0..request.kinds.len();
         let local: Vec<usize> = kinds.filter(|&kind| !sharing.any_serves(kind)).collect();
@@ -63,6 +64,7 @@ impl<E: Explain> RootIter<E> {
             fits,
             stripe: StripeLanes::default(),
             seen_sharing_sets: HashSet::new(),
+            repeats_shared: false,
             reached: Vec::new(),
             masks: Vec::new(),
             best_first: None,
@@ -87,7 +89,7 @@ impl<E: Explain> RootIter<E> {
         let bounds = TreeBounds::new(snapshot, &self.request, &self.sharing, scoring);
         let (request, filter) = (&self.request, &mut self.filter);
         let bounded = self.walk.blocks().filter_map(|(number, (block, lanes))| {
-            if filter.can_skip::<E>(snapshot, request, block) {
+            if filter.can_skip(snapshot, request, block) {
                 return None;
             }
             // A bound would have to look up the providers in other blocks.
@@ -116,6 +118,21 @@ impl<E: Explain> RootIter<E> {
             if self.collect(snapshot, root, offers, false) {
                 return Some(root);
             }
+        }
+    }
+
+    /// Called instead of `next`: calls `found` with the root of each tree with a provider for each part.
+    pub(super) fn each(&mut self, snapshot: &Snapshot, mut found: impl FnMut(Slot)) {
+        if self.sharing.providers.is_empty() {
+            // The filter of roots knows all providers.
+            while let Some(root) = self.next_of_walk(snapshot) {
+                found(root);
+            }
+            return;
+        }
+        let mut offers = TreeOffers::default();
+        while let Some(root) = self.next(snapshot, &mut offers) {
+            found(root);
         }
     }
 
@@ -181,7 +198,8 @@ impl<E: Explain> RootIter<E> {
         self.collect_providers(snapshot, root, offers);
         let reached = &self.reached;
         if offers.slots.is_empty()
-            && (reached.is_empty() || !is_repeated && !self.seen_sharing_sets.insert(reached.clone()))
+            && (reached.is_empty()
+                || !is_repeated && !self.repeats_shared && !self.seen_sharing_sets.insert(reached.clone()))
         {
             return false;
         }

@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use super::super::snapshot::{AggregateId, Slot, Snapshot, TraitId};
 use super::fit_cache::FitCache;
 use super::split_request::SplitRequest;
-use crate::search::explain::Explain;
 
 /// The sharing providers that could serve a part of a request for a foreign tree.
 #[derive(Debug, Default)]
@@ -30,7 +29,7 @@ pub(in crate::search) struct SharingProvider {
 }
 
 impl SharingProviders {
-    pub fn new<E: Explain>(snapshot: &Snapshot, request: &SplitRequest, fits: &mut FitCache<E>) -> Self {
+    pub fn new(snapshot: &Snapshot, request: &SplitRequest, fits: &mut FitCache) -> Self {
         let mut sharing = Self::default();
         let in_one_tree = request.unsuffixed.as_ref().is_some_and(|group| group.tree.is_some());
         for slot in snapshot.sharing() {

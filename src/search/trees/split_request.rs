@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::super::request::{Group, GroupPolicy, Request};
 use super::super::settings::SearchSettings;
-use super::super::snapshot::{ClassId, Slot, Snapshot, TraitId, by_block};
+use super::super::snapshot::{AmountRulesByClass, ClassId, Slot, Snapshot, TraitId, by_block};
 use crate::search::described_filter::HostFilter;
 use crate::search::provider_filter::{MemberIds, ProviderFilter, TraitIds};
 
@@ -35,6 +35,7 @@ pub(in crate::search) struct SplitRequest {
     /// Whether several providers of one tree may serve.
     pub nested: bool,
     pub settings: SearchSettings,
+    pub amount_rules: AmountRulesByClass,
     /// [`Request::steps_a_block`].
     pub steps_a_block: u64,
 }
@@ -42,8 +43,6 @@ pub(in crate::search) struct SplitRequest {
 /// The conditions of the group without a suffix on all providers of the group together.
 #[derive(Debug)]
 pub(in crate::search) struct UnsuffixedGroup {
-    /// The index of the group, as in [`ProviderFilter::group`].
-    pub group: usize,
     pub required: Vec<Vec<TraitId>>,
     pub members: MemberIds,
     pub tree: Option<Slot>,
@@ -94,6 +93,7 @@ impl SplitRequest {
             isolate: request.group_policy == Some(GroupPolicy::Isolate),
             nested: request.nested,
             settings: settings.clone(),
+            amount_rules: filters[0].amount_rules.clone(),
             steps_a_block: request.steps_a_block(),
         };
         let subtrees = rules(request);
@@ -130,7 +130,6 @@ impl SplitRequest {
             );
         }
         self.unsuffixed = Some(UnsuffixedGroup {
-            group: filter.group,
             required: filter.traits.required,
             members: filter.members,
             tree: filter.tree,
@@ -173,6 +172,13 @@ impl SplitRequest {
             self.kinds.len() - 1
         });
         self.parts.push(RequestPart { group, kind });
+    }
+
+    /// Whether no condition relates several parts: a provider that suits a part alone suits the part beside all others.
+    pub fn is_unrelated(&self) -> bool {
+        let one_provider = self.nested || self.parts.len() == 1;
+        let has_traits = self.unsuffixed.as_ref().is_some_and(|group| !group.required.is_empty());
+        one_provider && !has_traits && self.classes.is_empty() && !self.isolate && self.subtrees == 0
     }
 
     /// The minimum number of suitable providers for a kind in a tree.

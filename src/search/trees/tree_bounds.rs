@@ -13,7 +13,6 @@ use super::super::snapshot::{ClassId, LANES, Snapshot, lanes_of};
 use super::fit_cache::FitCache;
 use super::sharing::SharingProviders;
 use super::split_request::SplitRequest;
-use crate::search::explain::Explain;
 
 /// The data for bounds of the costs of trees.
 #[derive(Debug)]
@@ -63,11 +62,11 @@ impl TreeBounds {
     }
 
     /// The lower bounds of trees of a block, by the lane of their root. Bounds of lanes outside `roots` mean nothing.
-    pub fn of_trees<E: Explain>(
+    pub fn of_trees(
         &self,
         snapshot: &Snapshot,
         request: &SplitRequest,
-        fits: &mut FitCache<E>,
+        fits: &mut FitCache,
         sharing: &mut SharingProviders,
         (block, roots): (usize, u64),
     ) -> [f64; LANES] {

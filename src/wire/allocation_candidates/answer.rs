@@ -18,7 +18,7 @@ use summaries::Summaries;
 
 /// The part of the answer to write next.
 enum AnswerSection {
-    Requests(Box<Selection<Arc<Snapshot>, ()>>),
+    Requests(Box<Selection<Arc<Snapshot>>>),
     /// The candidates, found and ranked before the answer begins, and the providers of their summaries.
     Scored(IntoIter<Scored>, Vec<BlockSlots>),
     /// The texts of summaries are cached, so writing the summaries takes no longer than copying. The remaining blocks,
@@ -56,7 +56,7 @@ impl CandidatesAnswer {
         version: Version,
         snapshot: Arc<Snapshot>,
         request: &Request,
-        found: Selection<Arc<Snapshot>, ()>,
+        found: Selection<Arc<Snapshot>>,
     ) -> CandidatesAnswer {
         CandidatesAnswer::begin(version, snapshot, request, AnswerSection::Requests(Box::new(found)))
     }

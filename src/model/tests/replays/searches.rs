@@ -117,7 +117,7 @@ fn request(suffix: &str, condition: &str, path: Option<&str>, only_up: bool) -> 
 /// The serving providers.
 fn found(snapshot: &Arc<Snapshot>, request: &Request) -> BTreeSet<ProviderId> {
     let settings = SearchSettings::uncut(SETTINGS_SEED);
-    let candidates = search::candidates(&**snapshot, request, &settings, ()).unwrap();
+    let candidates = search::candidates(&**snapshot, request, &settings).unwrap();
     candidates.map(|found| snapshot.id(found.placements[0].slot)).collect()
 }
 

@@ -1,0 +1,327 @@
+//! The sentences about conditions and the hosts left out.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Reason, ReasonCode};
+use crate::search::{
+    self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, Snapshot, Traits,
+    Truth,
+};
+
+/// The most names in a sentence.
+const MAX_NAMES: usize = 4;
+
+/// A condition of a request on one version of the snapshot.
+pub struct Words<'a> {
+    pub snapshot: &'a Snapshot,
+    pub conditions: &'a Conditions<'a>,
+}
+
+impl Words<'_> {
+    /// The condition, with the number of hosts left out. `room`: the room of the condition's class. `verdict`: the
+    /// verdict of the condition `where` on these hosts.
+    pub fn reason(&self, condition: Condition, count: usize, room: Option<ClassRoom>, verdict: Truth) -> Reason {
+        let hosts = if count == 1 {
+            "1 host".to_owned()
+        } else {
+            format!("{count} hosts")
+        };
+        let has = |one: &str, many: &str| format!("{hosts} {}", if count == 1 { one } else { many });
+        let (code, what) = match condition {
+            Condition::Requirement { group } => {
+                let suffix = self.suffixes(group).collect::<Vec<_>>().join(", ");
+                (
+                    ReasonCode::Groups,
+                    format!("Group {suffix} requests neither resources nor traits nor aggregates"),
+                )
+            }
+            Condition::Inventory { group, index } => {
+                let (class, amount) = &self.group(group).resources[index];
+                let what = has("has no inventory of", "have no inventory of");
+                let detail = format!("{what} {class}{}{}.", self.of_group(group), self.unknown(condition));
+                return Reason {
+                    resource_class: Some(class.clone()),
+                    requested: Some(*amount).filter(|amount| *amount < i64::MAX),
+                    ..Reason::new(ReasonCode::NoInventory, detail)
+                };
+            }
+            Condition::State => (
+                ReasonCode::State,
+                format!("{} not up, or has only providers that are not up", has("is", "are")),
+            ),
+            Condition::InTree { group } => {
+                let uuid = self.group(group).in_tree.as_deref().unwrap_or_default();
+                let key = self.keys(group, "in_tree");
+                let what = match self.snapshot.by_uuid(uuid) {
+                    Some(_) => format!("{} outside of the tree of {key}: {uuid}", has("is", "are")),
+                    None => format!("{key} names no resource provider: {uuid}"),
+                };
+                (ReasonCode::InTree, what)
+            }
+            Condition::InDomain { first } => {
+                let domains = same_dimension(&self.conditions.request.host.in_domains, first);
+                (
+                    ReasonCode::Domain,
+                    self.domains(&domains, &has("is in no required domain", "are in no required domain")),
+                )
+            }
+            Condition::NotInDomain { first } => {
+                let domains = same_dimension(&self.conditions.request.host.not_in_domains, first);
+                (
+                    ReasonCode::Domain,
+                    self.domains(&domains, &has("is in a forbidden domain", "are in a forbidden domain")),
+                )
+            }
+            Condition::MemberOf { group, index } => {
+                let set = set(&self.group(group).member_of.any_of[index]);
+                let key = self.keys(group, "member_of");
+                let what = has("is not in the aggregates of", "are not in the aggregates of");
+                (
+                    ReasonCode::Aggregates,
+                    format!("{what} {key}: {set}{}", self.unknown(condition)),
+                )
+            }
+            Condition::NotMemberOf { group } => {
+                let names = listed(self.group(group).member_of.forbidden.iter());
+                let key = self.keys(group, "member_of");
+                let what = has("is in an aggregate that", "are in an aggregate that");
+                (ReasonCode::Aggregates, format!("{what} {key} forbids: {names}"))
+            }
+            Condition::RootTrait { index } => {
+                let set = set(&self.conditions.request.root_required.required[index]);
+                let what = has("does not match", "do not match");
+                (
+                    ReasonCode::RootTraits,
+                    format!("{what} root_required: {set}{}", self.unknown(condition)),
+                )
+            }
+            Condition::NoRootTrait => {
+                let names = listed(self.conditions.request.root_required.forbidden.iter());
+                let what = has(
+                    "has a trait that root_required forbids",
+                    "have a trait that root_required forbids",
+                );
+                (
+                    ReasonCode::RootTraits,
+                    format!("{what}: {names}{}", self.unknown(condition)),
+                )
+            }
+            Condition::Trait { group, index } => {
+                let what = missing(
+                    &self.group(group).traits,
+                    index,
+                    &has("lacks", "lack"),
+                    &has("has", "have"),
+                );
+                let key = self.keys(group, "required");
+                (
+                    ReasonCode::Traits,
+                    format!("{what} of {key}{}", self.unknown(condition)),
+                )
+            }
+            Condition::NoTrait { group } => {
+                let names = listed(self.group(group).traits.forbidden.iter());
+                let key = self.keys(group, "required");
+                let what = has("has a trait that", "have a trait that");
+                (
+                    ReasonCode::Traits,
+                    format!("{what} {key} forbids: {names}{}", self.unknown(condition)),
+                )
+            }
+            Condition::Where { group } => (ReasonCode::Condition, self.described(group, verdict, &has)),
+            Condition::Amount { rule, class } => return self.amount(rule, class, room, &has),
+            Condition::Isolation => {
+                let what = has(
+                    "has too few providers for groups that",
+                    "have too few providers for groups that",
+                );
+                (ReasonCode::Groups, format!("{what} group_policy=isolate keeps apart"))
+            }
+            Condition::SameSubtree { index } => {
+                let rule = self.conditions.request.same_subtrees[index].join(",");
+                let what = has("cannot serve the groups of", "cannot serve the groups of");
+                (ReasonCode::Groups, format!("{what} same_subtree={rule} in one subtree"))
+            }
+        };
+        Reason::new(code, format!("{what}."))
+    }
+
+    fn amount(
+        &self,
+        rule: AmountRule,
+        class: usize,
+        room: Option<ClassRoom>,
+        has: &dyn Fn(&str, &str) -> String,
+    ) -> Reason {
+        let name = self.conditions.classes[class];
+        let requests = self.conditions.request.groups.iter().flat_map(|group| &group.resources);
+        let amounts: Vec<i64> = requests
+            .filter(|(class, _)| class == name)
+            .map(|(_, amount)| *amount)
+            .collect();
+        let requested = amounts.iter().copied().fold(0, i64::saturating_add);
+        let of = match amounts.len() {
+            1 => String::new(),
+            groups => format!(" of {groups} groups"),
+        };
+        let (code, what, most) = match rule {
+            AmountRule::Units => {
+                let what = has("does not allow this amount of", "do not allow this amount of");
+                (ReasonCode::Units, what, None)
+            }
+            AmountRule::Capacity => {
+                let what = has("is too small for", "are too small for");
+                (ReasonCode::NoRoom, what, room.map(|room| room.capacity))
+            }
+            AmountRule::Room => {
+                let what = has("has too little room for", "have too little room for");
+                (ReasonCode::NoRoom, what, room.map(|room| room.free))
+            }
+            AmountRule::NormalRoom => {
+                let what = has(
+                    "has too little room within the normal limit for",
+                    "have too little room within the normal limit for",
+                );
+                (ReasonCode::NoRoomNormal, what, room.map(|room| room.normal_free))
+            }
+        };
+        Reason {
+            resource_class: Some(name.to_owned()),
+            // `i64::MAX` stands for any larger amount.
+            requested: Some(requested).filter(|amount| *amount < i64::MAX),
+            free: most,
+            ..Reason::new(code, format!("{what} {name}{of}."))
+        }
+    }
+
+    fn group(&self, at: usize) -> &Group {
+        &self.conditions.request.groups[at]
+    }
+
+    /// The suffixes of all groups with the same request.
+    fn suffixes(&self, group: usize) -> impl Iterator<Item = &str> {
+        let alike = self.conditions.alike(group);
+        alike.map(|at| &*self.group(at).suffix)
+    }
+
+    /// The keys of the query with this name, for all groups with the same request.
+    fn keys(&self, group: usize, name: &str) -> String {
+        let keys: Vec<String> = self.suffixes(group).map(|suffix| format!("{name}{suffix}")).collect();
+        listed(keys.iter())
+    }
+
+    /// Empty if the request has a single group.
+    fn of_group(&self, group: usize) -> String {
+        let suffixes: Vec<&str> = self.suffixes(group).collect();
+        match suffixes[..] {
+            _ if self.conditions.request.groups.len() == 1 => String::new(),
+            [""] => " of the group without a suffix".to_owned(),
+            _ => format!(" of {}", self.keys(group, "resources")),
+        }
+    }
+
+    /// Says if the condition has an unknown name.
+    fn unknown(&self, condition: Condition) -> String {
+        let name = self.conditions.unknown_name(self.snapshot.catalog(), condition);
+        name.map_or_else(String::new, |name| format!("; {name} does not exist"))
+    }
+
+    /// Domains of one dimension. Names the first domain without a host.
+    fn domains(&self, domains: &[&Domain], what: &str) -> String {
+        let names: Vec<String> = domains
+            .iter()
+            .map(|domain| format!("{}:{}", domain.dimension, domain.path))
+            .collect();
+        let names = listed(names.iter());
+        let is_empty = |domain: &&&Domain| {
+            let mut paths = self.snapshot.hosts_by_domain(&domain.dimension);
+            *domain.dimension != *HOST_DIMENSION && !paths.any(|(path, _)| search::is_in_domain(path, &domain.path))
+        };
+        match domains.iter().find(is_empty) {
+            Some(domain) => format!("{what}: {names}; {}:{} has no host", domain.dimension, domain.path),
+            None => format!("{what}: {names}"),
+        }
+    }
+
+    /// Why the condition of a group, or of the request for hosts, is not true.
+    fn described(&self, group: Option<usize>, verdict: Truth, has: &dyn Fn(&str, &str) -> String) -> String {
+        let (condition, suffix) = match group {
+            Some(group) => (&self.group(group).condition, &*self.group(group).suffix),
+            None => (&self.conditions.request.host.condition, ""),
+        };
+        let compared = |at: usize| condition.comparisons()[at].clone();
+        match verdict {
+            Truth::Missing(at) => {
+                let name = compared(at).name.to_string();
+                let end = if is_known(self.snapshot, &name) {
+                    ""
+                } else {
+                    ", which no provider has"
+                };
+                format!("{} property {name} of where{suffix}{end}", has("lacks", "lack"))
+            }
+            Truth::Type(at) => {
+                let comparison = compared(at);
+                let (name, kind) = (&comparison.name, comparison.type_name());
+                format!(
+                    "{} property {name} of another type than the {kind} in where{suffix}",
+                    has("has", "have")
+                )
+            }
+            Truth::True | Truth::False => {
+                format!(
+                    "{} where{suffix}: {}",
+                    has("does not meet", "do not meet"),
+                    short(condition)
+                )
+            }
+        }
+    }
+}
+
+/// The domains of the dimension of the first.
+fn same_dimension(domains: &[Domain], first: usize) -> Vec<&Domain> {
+    domains
+        .iter()
+        .filter(|domain| domain.dimension == domains[first].dimension)
+        .collect()
+}
+
+fn missing(traits: &Traits, index: usize, lacks: &str, has: &str) -> String {
+    let any_of = &traits.required[index];
+    match any_of.len() {
+        1 => format!("{lacks} trait {}", listed(any_of.iter())),
+        _ => format!("{has} none of the traits {}", listed(any_of.iter())),
+    }
+}
+
+/// A set of alternative names, in the spelling of `member_of` and of `root_required`.
+fn set(any_of: &BTreeSet<String>) -> String {
+    match any_of.len() {
+        1 => listed(any_of.iter()),
+        _ => format!("in:{}", listed(any_of.iter())),
+    }
+}
+
+/// The first names.
+fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let mut names = names.map(String::as_str);
+    let mut first: Vec<&str> = names.by_ref().take(MAX_NAMES).collect();
+    first.extend(names.next().map(|_| "…"));
+    first.join(", ")
+}
+
+/// Whether any provider has a property of this name.
+fn is_known(snapshot: &Snapshot, name: &str) -> bool {
+    search::BUILT_IN_PROPERTIES.contains(&name) || snapshot.is_described_by(name)
+}
+
+/// The beginning of a condition, long enough to recognise the condition.
+fn short(condition: &Expression) -> String {
+    const MAX_CHARACTERS: usize = 100;
+    let text = condition.to_string();
+    match text.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
