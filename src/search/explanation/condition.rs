@@ -13,10 +13,10 @@ pub enum Condition {
     Requirement { group: usize },
     /// A provider has an inventory of the class `resources[index]` of the group.
     Inventory { group: usize, index: usize },
-    /// The provider and its ancestors are up.
-    State,
     /// The provider is in the tree of `in_tree`.
     InTree { group: usize },
+    /// The provider and its ancestors are up.
+    State,
     /// The host is in a required domain of the dimension of `in_domains[first]`.
     InDomain { first: usize },
     /// The host is in no forbidden domain of the dimension of `not_in_domains[first]`.
