@@ -4,11 +4,13 @@
 //! classes. The bench measures the search alone, and the search with its body written in chunks, as the service sends
 //! it. It prints medians, and bytes per second of the body.
 
+mod median;
 mod search_inputs;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use median::median;
 use placet::benchmarked::{
     CandidatesAnswer, Catalog, ClassId, GroupPolicy, ProviderRow, Request, Snapshot, TraitId, Version, candidates,
 };
@@ -64,18 +66,6 @@ fn body_length(snapshot: &Arc<Snapshot>, request: &Request) -> usize {
         chunk.clear();
     }
     length + chunk.len()
-}
-
-fn median(rounds: i32, mut measured: impl FnMut() -> usize) -> Duration {
-    let mut times: Vec<Duration> = (0..rounds)
-        .map(|_| {
-            let start = Instant::now();
-            std::hint::black_box(measured());
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
 }
 
 fn request_of_all_classes(limit: Option<usize>) -> Request {

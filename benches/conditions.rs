@@ -5,11 +5,15 @@
 //! their ratio to the search without, and the memory that the descriptions add to a snapshot: with the hosts alike in
 //! rows of 64, and with a serial number of each host as a property more.
 
+mod clouds;
+mod median;
 mod search_inputs;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clouds::{flat, nested};
+use median::median;
 use placet::benchmarked::{
     Catalog, ClassId, Description, Domain, GroupPolicy, HostConditions, PropertyValue, ProviderId, ProviderRow,
     Request, Scoring, Snapshot, best, candidates,
@@ -27,7 +31,7 @@ fn main() {
     let (hosts, rounds) = (numbers.next().unwrap_or(10_000), numbers.next().unwrap_or(41));
     println!("| hosts | search | without | with where | ratio | with domains | ratio |");
     println!("|---|---|---|---|---|---|---|");
-    for (name, rows) in [("flat", flat(hosts)), ("nested", nested(hosts))] {
+    for (name, rows) in [("flat", flat(hosts, provider)), ("nested", nested(hosts, provider))] {
         let snapshot = described(Snapshot::build(catalog(), rows.clone()), description);
         for (search, limit) in [("the first", Some(1)), ("1000", Some(1000)), ("best 10", None)] {
             measure(&format!("{hosts} {name}"), search, &snapshot, limit, rounds);
@@ -98,18 +102,6 @@ fn measure(name: &str, search: &str, snapshot: &Snapshot, limit: Option<usize>, 
     );
 }
 
-fn median(rounds: i32, mut measured: impl FnMut() -> usize) -> Duration {
-    let mut times: Vec<Duration> = (0..rounds)
-        .map(|_| {
-            let start = Instant::now();
-            std::hint::black_box(measured());
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
-}
-
 fn domain(dimension: &str, path: &str) -> Domain {
     Domain {
         dimension: dimension.into(),
@@ -152,20 +144,6 @@ fn provider(id: i32, classes: &[usize]) -> ProviderRow {
     classes
         .iter()
         .fold(row(id), |row, &class| row.with(ClassId(class as i32), CLASSES[class].1))
-}
-
-fn flat(hosts: i32) -> Vec<ProviderRow> {
-    (1..=hosts).map(|id| provider(id, &[0, 1, 2])).collect()
-}
-
-/// Each host has its disk at the root, and cores and memory at two NUMA nodes.
-fn nested(hosts: i32) -> Vec<ProviderRow> {
-    let mut rows = Vec::new();
-    for root in (0..hosts).map(|n| 3 * n + 1) {
-        rows.push(provider(root, &[2]));
-        rows.extend((1..=2).map(|node| provider(root + node, &[0, 1]).below(root)));
-    }
-    rows
 }
 
 fn catalog() -> Catalog {

@@ -3,11 +3,15 @@
 //! There is a cloud of flat hosts and one of nested hosts, each host half full. For five causes the bench prints the
 //! median time of the empty search and of the explanation.
 
+mod clouds;
+mod median;
 mod search_inputs;
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use clouds::{flat, nested};
+use median::median;
 use placet::benchmarked::{
     AggregateId, Catalog, ClassId, GroupPolicy, Inventory, ProviderRow, Request, Snapshot, TraitId, candidates, explain,
 };
@@ -20,7 +24,7 @@ fn main() {
     let (hosts, rounds) = (numbers.next().unwrap_or(10_000), numbers.next().unwrap_or(21));
     println!("| hosts | cause | empty search | explanation |");
     println!("|---|---|---|---|");
-    for (name, rows) in [("flat", flat(hosts)), ("nested", nested(hosts))] {
+    for (name, rows) in [("flat", flat(hosts, provider)), ("nested", nested(hosts, provider))] {
         let snapshot = Snapshot::build(catalog(), rows);
         for (cause, request) in causes() {
             measure(&format!("{hosts} {name}"), cause, &snapshot, &request, rounds);
@@ -62,18 +66,6 @@ fn measure(name: &str, cause: &str, snapshot: &Snapshot, request: &Request, roun
     );
 }
 
-fn median(rounds: i32, mut measured: impl FnMut() -> usize) -> Duration {
-    let mut times: Vec<Duration> = (0..rounds)
-        .map(|_| {
-            let start = Instant::now();
-            std::hint::black_box(measured());
-            start.elapsed()
-        })
-        .collect();
-    times.sort();
-    times[times.len() / 2]
-}
-
 /// Half of each amount is used, in different ways.
 fn provider(id: i32, classes: &[usize]) -> ProviderRow {
     let mut provider = classes.iter().fold(row(id), |row, &class| {
@@ -90,20 +82,6 @@ fn provider(id: i32, classes: &[usize]) -> ProviderRow {
     provider.traits.extend((id % 2 == 0).then_some(TraitId(1)));
     provider.aggregates.insert(AggregateId(1 + id % 3));
     provider
-}
-
-fn flat(hosts: i32) -> Vec<ProviderRow> {
-    (1..=hosts).map(|id| provider(id, &[0, 1, 2])).collect()
-}
-
-/// Each host has its disk at the root, and cores and memory at two NUMA nodes.
-fn nested(hosts: i32) -> Vec<ProviderRow> {
-    let mut rows = Vec::new();
-    for root in (0..hosts).map(|n| 3 * n + 1) {
-        rows.push(provider(root, &[2]));
-        rows.extend((1..=2).map(|node| provider(root + node, &[0, 1]).below(root)));
-    }
-    rows
 }
 
 fn catalog() -> Catalog {

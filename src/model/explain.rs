@@ -3,20 +3,21 @@
 //! Refused claims and workloads have the same reasons. Only a refused query is explained, because an explanation takes
 //! several searches of all hosts.
 
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::collections::BTreeMap;
 
 use crate::error::{Reason, ReasonCode, Reasons, Result};
-use crate::search::{
-    self, Condition, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning, Truth,
-};
-use words::Words;
+use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
+use crate::search::{self, Condition, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning};
+use words::{Cause, Words};
 
 /// The reasons: first the missing candidate, then [`conditions`].
 pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Reasons> {
     let explanation = search::explain(snapshot, request, settings)?;
-    let conditions = counted(snapshot, &explanation);
+    let conditions = counted(snapshot, &explanation, &settings.interrupt);
     let mut detail = format!("None of the {} hosts can serve the query.", explanation.all().len());
     if let Some((cause, _)) = conditions.first() {
         detail = format!("{detail} {}", cause.detail);
@@ -34,10 +35,11 @@ pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings
 /// The conditions with the number of hosts left out. The last condition is the cause and comes first, because its hosts
 /// meet all conditions before.
 pub fn conditions(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Vec<(Reason, usize)>> {
-    Ok(counted(snapshot, &search::explain(snapshot, request, settings)?))
+    let explanation = search::explain(snapshot, request, settings)?;
+    Ok(counted(snapshot, &explanation, &settings.interrupt))
 }
 
-fn counted(snapshot: &Snapshot, explanation: &ExplainedRequest) -> Vec<(Reason, usize)> {
+fn counted(snapshot: &Snapshot, explanation: &ExplainedRequest, interrupt: &Interrupt) -> Vec<(Reason, usize)> {
     let words = Words {
         snapshot,
         conditions: &explanation.conditions,
@@ -50,31 +52,41 @@ fn counted(snapshot: &Snapshot, explanation: &ExplainedRequest) -> Vec<(Reason, 
     let mut reasons = Vec::new();
     for (at, thinning) in thinnings.into_iter().rev() {
         let room = match thinning.condition {
-            Condition::Amount { class, .. } => explanation.room(snapshot, class),
+            Condition::Amount { class, .. } => explanation.room(snapshot, class, interrupt),
             _ => None,
         };
-        for (verdict, count) in verdicts(snapshot, explanation, at, thinning) {
-            reasons.push((words.reason(thinning.condition, count, room, verdict), count));
+        interrupt.spend((thinning.left_out as u64).div_ceil(OPERATIONS_A_STEP));
+        for (cause, count) in causes(snapshot, explanation, at, thinning) {
+            reasons.push((words.reason(thinning.condition, count, room, cause), count));
         }
     }
     reasons
 }
 
-/// The verdicts of the condition `where` on the hosts left out, the most frequent first. Every condition but `where` is
-/// false for all hosts left out.
-fn verdicts(snapshot: &Snapshot, explanation: &ExplainedRequest, at: usize, thinning: Thinning) -> Vec<(Truth, usize)> {
-    if thinning.condition != (Condition::Where { group: None }) {
-        return vec![(Truth::False, thinning.left_out)];
-    }
-    let expression = &explanation.conditions.request.host.condition;
-    let mut counts: BTreeMap<Truth, usize> = BTreeMap::new();
+/// The causes for which the hosts left out fail a condition, the most frequent first.
+fn causes(snapshot: &Snapshot, explanation: &ExplainedRequest, at: usize, thinning: Thinning) -> Vec<(Cause, usize)> {
+    let mut counts: BTreeMap<Cause, usize> = BTreeMap::new();
     for host in explanation.left_out(at) {
-        let verdict = expression.judge(|name| snapshot.property(host, name));
-        *counts.entry(verdict).or_default() += 1;
+        let cause = match thinning.condition {
+            Condition::Where { group: None } => {
+                let expression = &explanation.conditions.request.host.condition;
+                Cause::Verdict(expression.judge(|name| snapshot.property(host, name)))
+            }
+            Condition::State => Cause::State(snapshot.state(host)),
+            _ => return vec![(Cause::Condition, thinning.left_out)],
+        };
+        *counts.entry(cause).or_default() += 1;
     }
-    let mut counts: Vec<(Truth, usize)> = counts.into_iter().collect();
+    let mut counts: Vec<(Cause, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     counts
+}
+
+/// Why a host is not what a request asks for.
+pub struct HostRejection {
+    pub reason: Reason,
+    /// The class or trait of the reason, if the name does not exist.
+    pub unknown_name: Option<String>,
 }
 
 /// The first condition that a host fails if room does not count. `None` if the host has a candidate without regard to
@@ -84,7 +96,7 @@ pub fn of_host_but_room(
     request: &Request,
     host: Slot,
     settings: &SearchSettings,
-) -> Result<Option<Reason>> {
+) -> Result<Option<HostRejection>> {
     let Some(condition) = search::first_failed_but_room(snapshot, request, host, settings)? else {
         return Ok(None);
     };
@@ -93,5 +105,9 @@ pub fn of_host_but_room(
         snapshot,
         conditions: &conditions,
     };
-    Ok(Some(words.reason(condition, 1, None, Truth::False)))
+    let unknown_name = conditions.unknown_name(snapshot.catalog(), condition);
+    Ok(Some(HostRejection {
+        reason: words.reason(condition, 1, None, Cause::Condition),
+        unknown_name: unknown_name.map(str::to_owned),
+    }))
 }

@@ -79,49 +79,27 @@ pub fn each_host(
     each_of(candidates(snapshot, request, settings)?, scoring, found)
 }
 
-/// Calls `found` with each host whose tree has a candidate, also if only sharing providers of further trees serve. With
-/// `only`, calls `found` for this host alone. Returns whether no tree was given up.
+/// A search whose candidates are found tree by tree, also if only sharing providers of further trees serve. With
+/// `only`, the search is of this host alone.
 ///
 /// # Errors
-/// As of [`candidates`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
-pub(super) fn serving_hosts(
-    (snapshot, amount_rules): (&Snapshot, AmountRulesByClass),
+/// As of [`candidates`].
+pub(super) fn search_of_trees<'s>(
+    snapshot: &'s Snapshot,
     request: &Request,
+    amount_rules: AmountRulesByClass,
     only: Option<Slot>,
     settings: &SearchSettings,
-    found: impl FnMut(Slot),
-) -> Result<bool> {
+) -> Result<CandidateIter<&'s Snapshot>> {
     let variant = SearchVariant {
         by_tree: true,
         amount_rules,
     };
-    let mut search = candidates_by(&variant, snapshot, request, settings)?;
-    if let Some(host) = only {
-        search = search.in_tree(host);
-    }
-    search.each_tree(found)
-}
-
-/// As [`serving_hosts`], with the candidates of each host up to [`SearchSettings::max_combinations`].
-///
-/// # Errors
-/// As of [`serving_hosts`].
-pub(super) fn each_way(
-    (snapshot, amount_rules): (&Snapshot, AmountRulesByClass),
-    request: &Request,
-    only: Option<Slot>,
-    settings: &SearchSettings,
-    found: impl FnMut(Slot, &dyn Fn() -> Candidate),
-) -> Result<bool> {
-    let variant = SearchVariant {
-        by_tree: true,
-        amount_rules,
-    };
-    let mut search = candidates_by(&variant, snapshot, request, settings)?;
-    if let Some(host) = only {
-        search = search.in_tree(host);
-    }
-    search.each_way(found)
+    let search = candidates_by(&variant, snapshot, request, settings)?;
+    Ok(match only {
+        Some(host) => search.in_tree(host),
+        None => search,
+    })
 }
 
 /// The hosts with a candidate if room does not count, each with the cost 0.
@@ -135,10 +113,7 @@ pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchS
     };
     let variant = SearchVariant {
         by_tree: false,
-        amount_rules: AmountRulesByClass {
-            classes: Vec::new(),
-            others: units_alone,
-        },
+        amount_rules: AmountRulesByClass::equal(units_alone),
     };
     let mut found = HostCosts::none(snapshot);
     let search = candidates_by(&variant, snapshot, request, settings)?;

@@ -17,11 +17,12 @@ mod lacks;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::by_host::serving_hosts;
+use super::by_host::search_of_trees;
 use super::request::Request;
 use super::settings::SearchSettings;
 use super::snapshot::{AmountRule, AmountRules, AmountRulesByClass, Slot, Snapshot};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 pub use class_room::ClassRoom;
 pub use condition::{Condition, Conditions};
 pub use host_set::HostSet;
@@ -33,11 +34,11 @@ pub struct ExplainedRequest<'a> {
     pub conditions: Conditions<'a>,
     /// The hosts with a candidate for the first n conditions, by n. Equal neighbours share a set.
     left: Vec<Arc<HostSet>>,
-    /// False if the search was interrupted, or gave up trees.
+    /// False if a search gave up trees.
     pub is_exact: bool,
 }
 
-/// What a condition leaves out.
+/// A condition, with the number of hosts left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinning {
     pub condition: Condition,
@@ -51,6 +52,7 @@ pub struct Thinning {
 ///
 /// # Errors
 /// As of [`super::candidates()`], but not for unknown names: nothing meets a condition with an unknown name.
+/// [`crate::error::Error::BadRequest`] if the search was interrupted.
 pub fn explain<'a>(
     snapshot: &Snapshot,
     request: &'a Request,
@@ -63,7 +65,7 @@ pub fn explain<'a>(
 /// regard to room.
 ///
 /// # Errors
-/// As of [`explain`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
+/// As of [`explain`].
 pub fn first_failed_but_room(
     snapshot: &Snapshot,
     request: &Request,
@@ -99,9 +101,10 @@ impl<'a> ExplainedRequest<'a> {
         &self.left[self.conditions.before_amounts()]
     }
 
-    /// The room of the class of [`Conditions::classes`] on the hosts with a candidate if amounts do not
-    /// count. `None` without an inventory of the class.
-    pub fn room(&self, snapshot: &Snapshot, class: usize) -> Option<ClassRoom> {
+    /// The room of the class of [`Conditions::classes`] on the hosts with a candidate if amounts do not count. `None`
+    /// without an inventory of the class.
+    pub fn room(&self, snapshot: &Snapshot, class: usize, interrupt: &Interrupt) -> Option<ClassRoom> {
+        interrupt.spend(snapshot.blocks.len() as u64);
         let class = snapshot.catalog().class_id(self.conditions.classes[class])?;
         ClassRoom::of(snapshot, self.before_amounts(), class)
     }
@@ -157,19 +160,10 @@ impl<'a, 's> Explainer<'a, 's> {
         }
         let middle = self.conditions.split(low, high);
         let within = Arc::clone(&left[low]);
-        match self.left(middle, &within) {
-            Ok(mut found) => {
-                // A search may have given up trees.
-                found.add_all(&left[high]);
-                left[middle] = Arc::new(found);
-            }
-            Err(_) if self.settings.interrupt.has_ended() => {
-                self.is_exact = false;
-                left[low + 1..high].fill(within);
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        }
+        let mut found = self.left(middle, &within)?;
+        // A search may have given up trees.
+        found.add_all(&left[high]);
+        left[middle] = Arc::new(found);
         self.divide(left, low, middle)?;
         self.divide(left, middle, high)
     }
@@ -224,8 +218,9 @@ impl<'a, 's> Explainer<'a, 's> {
         if request.groups.is_empty() {
             return Ok(within.clone());
         }
-        let of_snapshot = (self.snapshot, self.amount_rules(&held));
-        let is_exact = serving_hosts(of_snapshot, &request, self.only, &self.settings, |host| {
+        let rules = self.amount_rules(&held);
+        let mut search = search_of_trees(self.snapshot, &request, rules, self.only, &self.settings)?;
+        let is_exact = search.each_tree(|host| {
             if within.contains(host) {
                 left.add(host);
             }

@@ -40,7 +40,7 @@ pub static NOUN: Noun = Noun {
             for it. `generation` is `null` for a new consumer. `project_id` and `user_id` are by default those of the \
             token. With `atomic`, the default, all consumers are placed or none. Otherwise the answer says for each \
             what it got, or why it got nothing. At most 15 `reasons` of a code are listed, and `counts` has the \
-            number of all candidates, or of providers that a query left out. With `rank`, the best of all candidates \
+            number of all candidates, or of hosts that a query left out. With `rank`, the best of all candidates \
             is claimed: `fullest` and `emptiest` compare the greatest share that is used after the claim, `tightest` \
             the sum of the shares that are left free. `exact` is false if a tree had too many combinations to compare \
             all, or was given up. A call with an `id` may be repeated within `[placet] claim_memory`, after a broken \

@@ -4,12 +4,22 @@ use std::collections::BTreeSet;
 
 use crate::error::{Reason, ReasonCode};
 use crate::search::{
-    self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, Snapshot, Traits,
-    Truth,
+    self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, ProviderState,
+    Snapshot, Traits, Truth,
 };
 
 /// The most names in a sentence.
 const MAX_NAMES: usize = 4;
+
+/// Why hosts fail a condition, as far as the condition does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    Condition,
+    /// The verdict of the condition `where`.
+    Verdict(Truth),
+    /// The state of the hosts. A host that is up has providers that are not up.
+    State(ProviderState),
+}
 
 /// A condition of a request on one version of the snapshot.
 pub struct Words<'a> {
@@ -18,9 +28,8 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The condition, with the number of hosts left out. `room`: the room of the condition's class. `verdict`: the
-    /// verdict of the condition `where` on these hosts.
-    pub fn reason(&self, condition: Condition, count: usize, room: Option<ClassRoom>, verdict: Truth) -> Reason {
+    /// The condition, with the number of hosts left out for one cause. `room`: the room of the condition's class.
+    pub fn reason(&self, condition: Condition, count: usize, room: Option<ClassRoom>, cause: Cause) -> Reason {
         let hosts = if count == 1 {
             "1 host".to_owned()
         } else {
@@ -39,16 +48,27 @@ impl Words<'_> {
                 let (class, amount) = &self.group(group).resources[index];
                 let what = has("has no inventory of", "have no inventory of");
                 let detail = format!("{what} {class}{}{}.", self.of_group(group), self.unknown(condition));
+                let is_known = self.snapshot.catalog().class_id(class).is_some();
+                let code = if is_known {
+                    ReasonCode::NoInventory
+                } else {
+                    ReasonCode::ClassNotFound
+                };
                 return Reason {
                     resource_class: Some(class.clone()),
                     requested: Some(*amount).filter(|amount| *amount < i64::MAX),
-                    ..Reason::new(ReasonCode::NoInventory, detail)
+                    ..Reason::new(code, detail)
                 };
             }
-            Condition::State => (
-                ReasonCode::State,
-                format!("{} not up, or has only providers that are not up", has("is", "are")),
-            ),
+            Condition::State => {
+                let what = match cause {
+                    Cause::State(state) if state != ProviderState::Up => {
+                        format!("{} {}", has("is", "are"), state.name())
+                    }
+                    _ => format!("{} only providers that are not up", has("has", "have")),
+                };
+                (ReasonCode::State, what)
+            }
             Condition::InTree { group } => {
                 let uuid = self.group(group).in_tree.as_deref().unwrap_or_default();
                 let key = self.keys(group, "in_tree");
@@ -128,7 +148,7 @@ impl Words<'_> {
                     format!("{what} {key} forbids: {names}{}", self.unknown(condition)),
                 )
             }
-            Condition::Where { group } => (ReasonCode::Condition, self.described(group, verdict, &has)),
+            Condition::Where { group } => (ReasonCode::Condition, self.described(group, cause, &has)),
             Condition::Amount { rule, class } => return self.amount(rule, class, room, &has),
             Condition::Isolation => {
                 let what = has(
@@ -244,14 +264,14 @@ impl Words<'_> {
     }
 
     /// Why the condition of a group, or of the request for hosts, is not true.
-    fn described(&self, group: Option<usize>, verdict: Truth, has: &dyn Fn(&str, &str) -> String) -> String {
+    fn described(&self, group: Option<usize>, cause: Cause, has: &dyn Fn(&str, &str) -> String) -> String {
         let (condition, suffix) = match group {
             Some(group) => (&self.group(group).condition, &*self.group(group).suffix),
             None => (&self.conditions.request.host.condition, ""),
         };
         let compared = |at: usize| condition.comparisons()[at].clone();
-        match verdict {
-            Truth::Missing(at) => {
+        match cause {
+            Cause::Verdict(Truth::Missing(at)) => {
                 let name = compared(at).name.to_string();
                 let end = if is_known(self.snapshot, &name) {
                     ""
@@ -260,7 +280,7 @@ impl Words<'_> {
                 };
                 format!("{} property {name} of where{suffix}{end}", has("lacks", "lack"))
             }
-            Truth::Type(at) => {
+            Cause::Verdict(Truth::Type(at)) => {
                 let comparison = compared(at);
                 let (name, kind) = (&comparison.name, comparison.type_name());
                 format!(
@@ -268,7 +288,7 @@ impl Words<'_> {
                     has("has", "have")
                 )
             }
-            Truth::True | Truth::False => {
+            _ => {
                 format!(
                     "{} where{suffix}: {}",
                     has("does not meet", "do not meet"),

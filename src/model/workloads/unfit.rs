@@ -4,7 +4,7 @@ use super::Replica;
 use super::hosts::HostList;
 use super::spec::Role;
 use crate::error::{Reason, ReasonCode};
-use crate::model::explain;
+use crate::model::explain::{self, HostRejection};
 use crate::placing::{Eligible, PlacedReplica};
 use crate::search::{self, Lack, ProviderState, SearchSettings, Slot, Snapshot};
 
@@ -45,10 +45,18 @@ impl WorkloadHosts<'_> {
         hosts.iter().any(|host| self.is_up(*host))
     }
 
-    /// Why a host is not eligible for the role of a placed replica.
-    pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica) -> Unfit {
+    /// Why a host is not eligible for the role of a placed replica. The states of the replica's own providers come
+    /// first.
+    pub fn unfit(&self, PlacedReplica { role, host }: PlacedReplica, replica: &Replica) -> Unfit {
         if !self.is_up(host) {
             return Unfit::new(ReasonCode::State, "a host that is not up");
+        }
+        if self
+            .own(replica)
+            .iter()
+            .any(|slot| self.snapshot.state(*slot) != ProviderState::Up)
+        {
+            return Unfit::new(ReasonCode::State, "a host with a provider that is not up");
         }
         if let Some(dimension) = self.eligible.lacking_dimension(&self.list.cluster, host, role) {
             let name = &self.list.names[dimension];
@@ -56,7 +64,7 @@ impl WorkloadHosts<'_> {
         }
         let request = &self.roles[role].query.request;
         match explain::of_host_but_room(self.snapshot, request, self.slot(host), self.settings) {
-            Ok(Some(reason)) => Unfit::for_reason(reason),
+            Ok(Some(rejection)) => Unfit::for_rejection(rejection),
             Ok(None) | Err(_) => Unfit::new(ReasonCode::NoCandidate, "a host that is not what the role asks for"),
         }
     }
@@ -96,17 +104,20 @@ impl WorkloadHosts<'_> {
 }
 
 impl Unfit {
-    fn for_reason(reason: Reason) -> Unfit {
+    fn for_rejection(HostRejection { reason, unknown_name }: HostRejection) -> Unfit {
         let class = reason.resource_class.as_deref().unwrap_or_default();
-        let host = match reason.code {
-            ReasonCode::State => "a host with a provider that is not up".to_owned(),
-            ReasonCode::Condition => "a host that does not meet where".to_owned(),
-            ReasonCode::Domain => "a host outside of the domains that the role asks for".to_owned(),
-            ReasonCode::Traits => "a host that lacks a required trait or has a forbidden one".to_owned(),
-            ReasonCode::Aggregates => "a host that is in no required aggregate or in a forbidden one".to_owned(),
-            ReasonCode::RootTraits => "a host whose traits do not match root_required".to_owned(),
-            ReasonCode::Units => format!("a host that does not allow this amount of {class}"),
-            ReasonCode::NoInventory => format!("a host without inventory of {class}"),
+        let host = match (reason.code, unknown_name) {
+            (_, Some(name)) => format!("a host without {name}, which does not exist any more"),
+            (ReasonCode::State, None) => "a host with a provider that is not up".to_owned(),
+            (ReasonCode::Condition, None) => "a host that does not meet where".to_owned(),
+            (ReasonCode::Domain, None) => "a host outside of the domains that the role asks for".to_owned(),
+            (ReasonCode::Traits, None) => "a host that lacks a required trait or has a forbidden one".to_owned(),
+            (ReasonCode::Aggregates, None) => {
+                "a host that is in no required aggregate or in a forbidden one".to_owned()
+            }
+            (ReasonCode::RootTraits, None) => "a host whose traits do not match root_required".to_owned(),
+            (ReasonCode::Units, None) => format!("a host that does not allow this amount of {class}"),
+            (ReasonCode::NoInventory, None) => format!("a host without inventory of {class}"),
             _ => "a host that is not what the role asks for".to_owned(),
         };
         Unfit {

@@ -1,6 +1,7 @@
 //! The conditions of a request in their order, and the request with some of its conditions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use crate::search::request::{Group, GroupPolicy, HostConditions, Request, Traits};
 use crate::search::snapshot::{AmountRule, Catalog};
@@ -50,6 +51,8 @@ pub struct Conditions<'a> {
     /// The classes of the request, each once.
     pub classes: Vec<&'a str>,
     pub all: Vec<Condition>,
+    /// By name, the index in `classes`.
+    class_position: HashMap<&'a str, usize>,
     /// By group, the first group with an equal request.
     first_alike: Vec<usize>,
     position: HashMap<Condition, usize>,
@@ -57,12 +60,17 @@ pub struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     pub fn of(request: &'a Request) -> Conditions<'a> {
-        let first_alike: Vec<usize> = (0..request.groups.len()).map(|at| first_alike(request, at)).collect();
-        let mut classes: Vec<&str> = Vec::new();
+        let mut first_of = HashMap::new();
+        let groups = request.groups.iter().enumerate();
+        let first_alike: Vec<usize> = groups
+            .map(|(at, group)| *first_of.entry(request_of(group)).or_insert(at))
+            .collect();
+        let (mut classes, mut class_position) = (Vec::new(), HashMap::new());
         for (class, _) in request.groups.iter().flat_map(|group| &group.resources) {
-            if !classes.contains(&&**class) {
-                classes.push(class);
-            }
+            class_position.entry(&**class).or_insert_with(|| {
+                classes.push(&**class);
+                classes.len() - 1
+            });
         }
         let mut all = of_host(&request.host);
         let of_root = 0..request.root_required.required.len();
@@ -82,6 +90,7 @@ impl<'a> Conditions<'a> {
         Conditions {
             request,
             classes,
+            class_position,
             all,
             first_alike,
             position,
@@ -118,8 +127,8 @@ impl<'a> Conditions<'a> {
         middle.copied().unwrap_or(low.midpoint(high))
     }
 
-    /// A class, trait or aggregate in a condition whose name does not exist. With an unknown class
-    /// or trait, a search is an error. Nothing is in an unknown aggregate.
+    /// A class, trait or aggregate in a condition whose name does not exist. With an unknown class or trait, a search is
+    /// an error. Nothing is in an unknown aggregate.
     pub fn unknown_name(&self, catalog: &Catalog, condition: Condition) -> Option<&'a str> {
         let group = |at: usize| &self.request.groups[at];
         let unknown_trait = |name: &&String| catalog.trait_id(name).is_none();
@@ -153,8 +162,9 @@ impl<'a> Conditions<'a> {
         let groups: Vec<Group> = groups.filter(is_needed).collect();
         let rules = self.request.same_subtrees.iter().enumerate();
         let rules = rules.filter(|(index, _)| holds(Condition::SameSubtree { index: *index }));
+        let suffixes: HashSet<&str> = groups.iter().map(|group| &*group.suffix).collect();
         let of_groups = |(_, rule): (usize, &Vec<String>)| -> Vec<String> {
-            let is_kept = |suffix: &&String| groups.iter().any(|group| group.suffix == **suffix);
+            let is_kept = |suffix: &&String| suffixes.contains(&***suffix);
             rule.iter().filter(is_kept).cloned().collect()
         };
         let same_subtrees = rules.map(of_groups).filter(|rule| !rule.is_empty()).collect();
@@ -179,7 +189,7 @@ impl<'a> Conditions<'a> {
         let of = &self.request.groups[at];
         let group = self.first_alike[at];
         let resources = of.resources.iter().enumerate().filter_map(|(index, (class, amount))| {
-            let position = self.classes.iter().position(|known| known == class)?;
+            let position = *self.class_position.get(&**class)?;
             let has_rule = |rule: &AmountRule| {
                 holds(Condition::Amount {
                     rule: *rule,
@@ -268,17 +278,17 @@ fn of_group(group: usize, of: &Group) -> impl Iterator<Item = Condition> {
         .chain(traits)
 }
 
-/// The first group with the same request as the group at `at`.
-pub(super) fn first_alike(request: &Request, at: usize) -> usize {
-    let of = &request.groups[at];
-    let is_alike = |other: &Group| {
-        other.suffix.is_empty() == of.suffix.is_empty()
-            && Group {
-                suffix: of.suffix.clone(),
-                ..other.clone()
-            } == *of
-    };
-    request.groups[..at].iter().position(is_alike).unwrap_or(at)
+/// The parts of a group that are equal in groups with the same request.
+fn request_of(group: &Group) -> impl Eq + Hash {
+    let Group {
+        suffix,
+        resources,
+        traits,
+        member_of,
+        in_tree,
+        condition,
+    } = group;
+    (suffix.is_empty(), resources, traits, member_of, in_tree, condition)
 }
 
 fn kept<T: Clone>(all: &[T], holds: impl Fn(usize) -> bool) -> Vec<T> {

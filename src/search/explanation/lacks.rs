@@ -1,11 +1,11 @@
 //! The amounts missing on a host, if only amounts are missing.
 
 use crate::error::Result;
-use crate::search::by_host::each_way;
+use crate::search::by_host::search_of_trees;
 use crate::search::candidate::{Candidate, Placement};
 use crate::search::request::Request;
 use crate::search::settings::SearchSettings;
-use crate::search::snapshot::{AmountRules, AmountRulesByClass, ClassId, Inventory, Slot, Snapshot};
+use crate::search::snapshot::{AmountRules, AmountRulesByClass, ClassId, Slot, Snapshot};
 
 /// An amount missing on a provider.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +16,6 @@ pub struct Lack {
     pub requested: i64,
     /// Within the limits of the snapshot; below zero if the provider is overcommitted.
     pub free: i64,
-    pub inventory: Inventory,
     /// Whether `min_unit`, `max_unit` and `step_size` allow the amount of each group and the sum.
     pub is_allowed: bool,
     /// The missing share of the requested amount, or the share by which the amount differs from an allowed amount.
@@ -37,19 +36,16 @@ pub fn lacks_in_host(
     host: Slot,
     settings: &SearchSettings,
 ) -> Result<Vec<Lack>> {
-    let no_rules = AmountRulesByClass {
-        classes: Vec::new(),
-        others: AmountRules {
-            units: false,
-            capacity: None,
-        },
-    };
+    let no_rules = AmountRulesByClass::equal(AmountRules {
+        units: false,
+        capacity: None,
+    });
     let settings = SearchSettings {
         max_combinations: MAX_WAYS,
         ..settings.clone()
     };
     let mut least: Option<(f64, Vec<Lack>)> = None;
-    each_way((snapshot, no_rules), request, Some(host), &settings, |_, candidate| {
+    search_of_trees(snapshot, request, no_rules, Some(host), &settings)?.each_way(|_, candidate| {
         let lacks = lacks(snapshot, request, &candidate(), settings.strict_step);
         let share = lacks.iter().map(|lack| lack.share).fold(0.0, f64::max);
         if least.as_ref().is_none_or(|(known, _)| share < *known) {
@@ -59,7 +55,7 @@ pub fn lacks_in_host(
     Ok(least.map_or_else(Vec::new, |(_, lacks)| lacks))
 }
 
-/// What a candidate lacks.
+/// The amounts missing for a candidate.
 fn lacks(snapshot: &Snapshot, request: &Request, candidate: &Candidate, strict: bool) -> Vec<Lack> {
     let placements = candidate.placements.iter();
     let lacks = placements.filter_map(|placement| {
@@ -97,7 +93,6 @@ impl Lack {
             class,
             requested: amount,
             free,
-            inventory,
             is_allowed,
             share: of_units.max(of_room),
         })

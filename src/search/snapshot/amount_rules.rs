@@ -59,29 +59,33 @@ impl AmountRules {
 /// The rules of a search about amounts.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::search) struct AmountRulesByClass {
-    pub classes: Vec<(ClassId, AmountRules)>,
+    pub classes: BTreeMap<ClassId, AmountRules>,
     /// The rules of all classes outside of `classes`.
     pub others: AmountRules,
 }
 
 impl Default for AmountRulesByClass {
     fn default() -> Self {
-        AmountRulesByClass {
-            classes: Vec::new(),
-            others: AmountRules::ALL,
-        }
+        AmountRulesByClass::equal(AmountRules::ALL)
     }
 }
 
 impl AmountRulesByClass {
+    /// The same rules for all classes.
+    pub fn equal(rules: AmountRules) -> AmountRulesByClass {
+        AmountRulesByClass {
+            classes: BTreeMap::new(),
+            others: rules,
+        }
+    }
+
     /// Whether all rules hold for all classes.
     pub fn are_all(&self) -> bool {
-        self.others == AmountRules::ALL && self.classes.iter().all(|(_, rules)| *rules == AmountRules::ALL)
+        self.others == AmountRules::ALL && self.classes.values().all(|rules| *rules == AmountRules::ALL)
     }
 
     pub fn of(&self, class: ClassId) -> AmountRules {
-        let known = self.classes.iter().find(|(known, _)| *known == class);
-        known.map_or(self.others, |(_, rules)| *rules)
+        self.classes.get(&class).copied().unwrap_or(self.others)
     }
 }
 

@@ -327,7 +327,12 @@ fn hosts_whose_pool_is_full_lack_room_wherever_the_pool_is() {
                 (hosts as usize, 0),
                 "{hosts} hosts, seed {seed}"
             );
-            assert_eq!(explanation.room(&snapshot, 1).map(|room| room.free), Some(0));
+            assert_eq!(
+                explanation
+                    .room(&snapshot, 1, &Default::default())
+                    .map(|room| room.free),
+                Some(0)
+            );
         }
     }
 }

@@ -37,21 +37,23 @@ pub fn read(body: &str) -> Result<Spec> {
         _ => Some(Vec::new()),
     };
     let (mode, expression) = rest.split_once(' ').unwrap_or((rest, ""));
-    let (mode, need) = mode.split_once('+').unwrap_or((mode, ""));
-    let mut spec = spec(count, rules(mode));
+    let mut parts = mode.split('+');
+    let mut spec = spec(count, rules(parts.next().unwrap_or_default()));
     spec.roles[0].query = query(1, expression);
-    let group = &mut spec.roles[0].query.request.groups[0];
-    match need.split_once(':') {
-        Some(("trait", name)) => group.traits.required = vec![[name.to_owned()].into()],
-        Some((_, class)) => group.resources.push((class.to_owned(), 1)),
-        None if need == "min" => spec.min = Some(count),
-        None => {}
+    for need in parts {
+        let group = &mut spec.roles[0].query.request.groups[0];
+        match need.split_once(':') {
+            Some(("trait", name)) => group.traits.required = vec![[name.to_owned()].into()],
+            Some((_, class)) => group.resources.push((class.to_owned(), 1)),
+            None if need == "min" => spec.min = Some(count),
+            None => {}
+        }
     }
     Ok(spec)
 }
 
 /// A new workload whose spec is read again from its body: a number of replicas, `even`, `one-each`, `free` or
-/// `default`, and perhaps an expression. `+trait:NAME` or `+class:NAME` after the rule adds a need of each replica, and
+/// `default`, and perhaps an expression. `+trait:NAME` and `+class:NAME` after the rule add a need of each replica, and
 /// `+min` needs all replicas.
 pub fn stored(n: u32, generation: Option<i64>, body: &str) -> Put {
     Put {

@@ -80,3 +80,25 @@ async fn a_condition_and_a_domain_that_do_not_hold_any_more_have_their_codes() {
     let expected = "On a host that does not meet where: 1.";
     assert_eq!(found(&f).await, [(ReasonCode::Condition, expected.to_owned())]);
 }
+
+/// The replica stands on the first of two children. The second child is up, and lacks the trait.
+#[actix_web::test]
+async fn the_state_of_a_replicas_provider_comes_before_what_its_sibling_lacks() {
+    let mut f = cluster(&SITES[..1]).await;
+    for child in [20, 21] {
+        let child_of_host = Create {
+            uuid: uuid(child),
+            name: format!("disks-{child}"),
+            parent: Some(uuid(1)),
+        };
+        f.model.submit(child_of_host).await.unwrap();
+        f.model.submit(adding(child, "DISK_GB", 10)).await.unwrap();
+    }
+    set_traits(&mut f, 20, &[TRAIT]).await;
+    let body = format!("1 free+class:DISK_GB+trait:{TRAIT}");
+    place(&f.model, stored(WORKLOAD, None, &body)).await.unwrap();
+    assert_eq!(found(&f).await, []);
+    describe(&f.model, 20, None, ("-", "-"), ProviderState::Off).await;
+    let expected = "On a host with a provider that is not up: 0.";
+    assert_eq!(found(&f).await, [(ReasonCode::State, expected.to_owned())]);
+}

@@ -288,7 +288,9 @@ async fn a_workload_that_names_a_deleted_trait_is_shown_and_hides_no_other() {
     assert_eq!(found[0], (901, vec![ReasonCode::Traits]));
     assert_eq!(found.len(), 3);
     let shown = report(&f.model, 901).await;
-    assert_eq!(shown.violations.len(), 1);
+    let details = shown.violations.iter().map(|it| &*it.reason.detail);
+    let expected = "On a host without CUSTOM_GONE, which does not exist any more: 0.";
+    assert_eq!(details.collect::<Vec<_>>(), [expected]);
 }
 
 /// Makes two workloads with one replica each exchange their hosts at the next read of a spec.

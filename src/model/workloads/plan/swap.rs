@@ -67,7 +67,7 @@ fn no_swap(planning: &Planning<'_>, kept: &Kept, hard: &Snapshot) -> Reason {
     };
     if !planning.eligible.is_eligible(host, *role) {
         let at = PlacedReplica { role: *role, host };
-        let Unfit { code, class, host } = planning.hosts(hard).unfit(at);
+        let Unfit { code, class, host } = planning.hosts(hard).unfit(at, replica);
         return Reason {
             resource_class: class,
             ..of_host(code, format!("Replica {id} cannot get role {name}: it is on {host}."))

@@ -119,7 +119,7 @@ impl ReportSource<'_> {
                 Broken::NotEligible => {
                     let role = placed[it.replicas[0]].role;
                     let host = it.domain.0;
-                    self.not_eligible(PlacedReplica { role, host }, &ids)
+                    self.not_eligible(PlacedReplica { role, host }, &replicas[at[0]], &ids)
                 }
                 _ => self.broken_rule(it, &ids),
             };

@@ -173,8 +173,8 @@ impl ReportSource<'_> {
     }
 
     /// The violation of replicas on an ineligible host. `at` is the place of the first replica.
-    pub fn not_eligible(&self, at: PlacedReplica, ids: &[String]) -> (Level, Reason) {
-        let Unfit { code, class, host } = self.hosts.unfit(at);
+    pub fn not_eligible(&self, at: PlacedReplica, replica: &Replica, ids: &[String]) -> (Level, Reason) {
+        let Unfit { code, class, host } = self.hosts.unfit(at, replica);
         let reason = Reason {
             resource_provider: Some(self.uuid(at.host)),
             provider_name: Some(self.name(at.host)),
