@@ -8,7 +8,6 @@ mod median;
 mod search_inputs;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use median::median;
 use placet::benchmarked::{

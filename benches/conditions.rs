@@ -10,7 +10,7 @@ mod median;
 mod search_inputs;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clouds::{flat, nested};
 use median::median;

@@ -127,7 +127,7 @@ impl<'a> Conditions<'a> {
         middle.copied().unwrap_or(low.midpoint(high))
     }
 
-    /// A class, trait or aggregate in a condition whose name does not exist. With an unknown class or trait, a search is
+    /// A class, trait or aggregate in a condition whose name does not exist. A search with an unknown class or trait is
     /// an error. Nothing is in an unknown aggregate.
     pub fn unknown_name(&self, catalog: &Catalog, condition: Condition) -> Option<&'a str> {
         let group = |at: usize| &self.request.groups[at];
