@@ -246,20 +246,19 @@ long() {
     live || return
     step one rustfmt cargo fmt --all --check
     step cargo tidy "$(binary tidy)"
-    # The chains need these.
-    side_by_side mutants keystone_venv
+    # The steps below need these.
+    side_by_side mutants dist_build keystone_venv
     [[ $failed == 0 ]] || return
-    # Nothing runs beside it: its judge compares latencies with those without a fault, which are as long as the fault on
-    # a busy machine.
+    # Nothing runs beside these steps: they measure latencies, which a busy machine makes longer.
     step python "mutants, chaos" "$PY" -m functional_tests.chaos.mutants --binary "$TOX/placet-mutants"
-    side_by_side unit long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants \
-        long_upstream dist_build readiness "long_faults_on postgresql" "long_faults_on mariadb" on_copies features checks
     for engine in sqlite postgresql mariadb; do
         step python "reloads, large, $engine" "$PY" -m functional_tests.reloads.run --engine "$engine" \
             --providers 60000 --binary "$CARGO_TARGET_DIR/dist/placet"
         step python "large_commands, $engine" "$PY" -m functional_tests.large_commands.run --engine "$engine" \
             --binary "$CARGO_TARGET_DIR/dist/placet"
     done
+    side_by_side unit long_on_sqlite long_on_postgresql long_on_mariadb long_on_galera clients long_mutants \
+        long_upstream readiness "long_faults_on postgresql" "long_faults_on mariadb" on_copies features checks
 }
 
 dist_build() { step quiet "dist build" cargo build --profile dist --bin placet "${FEATURES[@]}"; }

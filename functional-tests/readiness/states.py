@@ -34,5 +34,11 @@ def stays(port, expected, looks=40):
 
 
 def reason(port):
-    """Why the process is not ready."""
-    return ask(port, READY).json["reason"]
+    """Why the process is not ready, or `None` if the process is ready."""
+    return ask(port, READY).json.get("reason")
+
+
+def becomes_unready(port, why):
+    """Waits for this reason. A process that starts is not ready for another reason before Keystone's first answer."""
+    patience.becomes("the reason", why, lambda: reason(port), pause=0.2)
+    assert state(port) == NONE_READY, state(port)
