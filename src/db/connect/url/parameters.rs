@@ -199,6 +199,7 @@ impl Parameters {
     }
 
     /// Whether a parameter has an effect.
+    #[cfg(feature = "postgresql")]
     pub fn uses(&self, name: &str) -> bool {
         self.used.contains(&name)
     }

@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "postgresql-tls", feature = "mariadb")))]
 mod tests {
     use crate::db::connect::url;
 
