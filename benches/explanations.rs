@@ -1,7 +1,7 @@
 //! Time of explanations of queries without a candidate: `cargo bench --bench explanations [HOSTS [ROUNDS]]`.
 //!
 //! There is a cloud of flat hosts and one of nested hosts, each host half full. For five causes the bench prints the
-//! median time of the empty search and of the explanation.
+//! median time of the empty search, of the explanation, of the ten nearest hosts, and of the single changes.
 
 mod clouds;
 mod median;
@@ -13,7 +13,8 @@ use std::time::Duration;
 use clouds::{flat, nested};
 use median::median;
 use placet::benchmarked::{
-    AggregateId, Catalog, ClassId, GroupPolicy, Inventory, ProviderRow, Request, Snapshot, TraitId, candidates, explain,
+    AggregateId, Catalog, ClassId, GroupPolicy, Interrupt, Inventory, ProviderRow, Request, Snapshot, TraitId,
+    candidates, explain, nearest, single_changes,
 };
 use search_inputs::{BuildRow, group, request, row, settings};
 
@@ -22,8 +23,8 @@ const CLASSES: [(&str, i32); 4] = [("VCPU", 64), ("MEMORY_MB", 262_144), ("DISK_
 fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let (hosts, rounds) = (numbers.next().unwrap_or(10_000), numbers.next().unwrap_or(21));
-    println!("| hosts | cause | empty search | explanation |");
-    println!("|---|---|---|---|");
+    println!("| hosts | cause | empty search | explanation | nearest hosts | changes |");
+    println!("|---|---|---|---|---|---|");
     for (name, rows) in [("flat", flat(hosts, provider)), ("nested", nested(hosts, provider))] {
         let snapshot = Snapshot::build(catalog(), rows);
         for (cause, request) in causes() {
@@ -56,13 +57,25 @@ fn measure(name: &str, cause: &str, snapshot: &Snapshot, request: &Request, roun
         candidates(snapshot, request, &settings).map_or(0, Iterator::count)
     });
     let explanation = median(rounds, || {
-        explain(snapshot, request, &settings).map_or(0, |it| it.thinnings().count())
+        explain(snapshot, request, None, &settings).map_or(0, |it| it.thinnings().count())
     });
+    let explained = explain(snapshot, request, None, &settings).expect("the search is not interrupted");
+    let budget = Interrupt::default();
+    let nearest = median(rounds, || {
+        nearest(snapshot, &explained, 10, &settings, &budget).map_or(0, |(hosts, _)| hosts.len())
+    });
+    let steps = budget.spent();
+    let changes = median(rounds, || {
+        single_changes(snapshot, &explained, &settings, &budget).map_or(0, |(changes, _)| changes.len())
+    });
+    let of_changes = budget.spent() - steps;
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     println!(
-        "| {name} | {cause} | {:.0} µs | {:.0} µs |",
+        "| {name} | {cause} | {:.0} µs | {:.0} µs | {:.0} µs ({steps} steps) | {:.0} µs ({of_changes} steps) |",
         micros(search),
-        micros(explanation)
+        micros(explanation),
+        micros(nearest),
+        micros(changes)
     );
 }
 

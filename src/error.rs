@@ -263,6 +263,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why a claim of OpenStack's API was refused. `None` for an error about something else than claims.
+    pub fn claim_code(&self) -> Option<ReasonCode> {
+        let code = match self {
+            Error::CapacityExceeded { .. } => ReasonCode::NoRoom,
+            Error::ConstraintsViolated { .. } => ReasonCode::Units,
+            Error::ClaimWithoutInventory { .. } => ReasonCode::NoInventory,
+            Error::ClaimProviderNotFound { .. } => ReasonCode::ProviderNotFound,
+            Error::ClaimClassNotFound { .. } => ReasonCode::ClassNotFound,
+            Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration | Error::StaleGeneration { .. } => {
+                ReasonCode::ConcurrentUpdate
+            }
+            Error::ProviderGenerationLimit { .. } => ReasonCode::ProviderGenerationLimit,
+            Error::ConsumerGenerationLimit { .. } => ReasonCode::ConsumerGenerationLimit,
+            _ => return None,
+        };
+        Some(code)
+    }
+
     /// The error with the path of the concerned member, such as `consumers[0].query`.
     pub fn in_member(self, path: &str) -> Error {
         Error::InMember {

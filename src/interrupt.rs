@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Operations in one step: looks at hosts, offers, arcs of a flow, domains or replicas.
 pub const OPERATIONS_A_STEP: u64 = 4;
 
+/// The steps that a part of the work takes at a time from the budget of the whole work.
+const STEPS_OF_A_SLICE: u64 = 64;
+
 /// A handle that cancels a search: the search's iterator ends, and the answer becomes an error. Any clone can cancel.
 ///
 /// Every loop of a search that may run long without a result checks the interrupt, so a check is two relaxed loads.
@@ -81,6 +84,22 @@ impl Interrupt {
     /// Whether the budget is used up: the results of the search are incomplete.
     pub fn ran_out(&self) -> bool {
         self.0.steps.load(Ordering::Relaxed) == 0
+    }
+
+    /// An interrupt for a part of the work, which ends after `steps`, or soon after this interrupt has ended. This
+    /// interrupt counts the steps of the part too.
+    pub fn part(&self, steps: u64) -> Interrupt {
+        let (whole, given) = (self.clone(), AtomicU64::new(0));
+        let more = move || {
+            let before = given.fetch_add(STEPS_OF_A_SLICE, Ordering::Relaxed);
+            if whole.count(STEPS_OF_A_SLICE) {
+                0
+            } else {
+                steps.saturating_sub(before).min(STEPS_OF_A_SLICE)
+            }
+        };
+        let first = more();
+        Interrupt::in_slices(first, more)
     }
 
     /// The number of counted steps so far.
@@ -154,6 +173,21 @@ mod tests {
         assert_eq!(slices.load(Ordering::Relaxed), 3, "it is not asked again after the end");
         interrupt.lift();
         assert!(!interrupt.is_set());
+    }
+
+    #[test]
+    fn a_part_ends_after_its_steps_or_with_the_whole() {
+        let steps_until_end = |part: &Interrupt| std::iter::repeat_with(|| part.is_set()).take_while(|it| !it).count();
+        let whole = Interrupt::default();
+        assert_eq!(steps_until_end(&whole.part(200)), 199);
+        assert!(!whole.has_ended());
+        assert_eq!(steps_until_end(&whole.part(0)), 0);
+        let part = whole.part(1 << 40);
+        whole.set();
+        assert_eq!(steps_until_end(&part), STEPS_OF_A_SLICE as usize - 1);
+        let budget = Interrupt::after(300);
+        assert!(steps_until_end(&budget.part(1 << 40)) <= 300);
+        assert!(budget.ran_out());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub mod benchmarked {
     pub use crate::search::{
         AggregateId, Catalog, ClassId, Description, Domain, Expression, Group, GroupPolicy, HostConditions, Interrupt,
         Inventory, NormalLimit, PropertyValue, ProviderId, ProviderRow, Rank, Ranked, Request, Scoring, SearchSettings,
-        Snapshot, TraitId, Traits, TreeOrder, best, candidates, explain,
+        Snapshot, TraitId, Traits, TreeOrder, best, candidates, explain, nearest, single_changes,
     };
     pub use crate::version::Version;
 

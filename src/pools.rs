@@ -17,7 +17,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 pub use large_value::LargeValue;
-pub use pool::{Pool, PoolJob};
+pub use pool::{Pool, PoolJob, lower_priority};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::caller::CallerKey;

@@ -17,6 +17,7 @@
 //! - `purpose`: whether a claim may exceed the normal limits; `over_normal`: the candidate least above these limits;
 //! - `by_host`: the offer of each host, for callers that choose hosts by rules of their own;
 //! - `totals`: sums over the whole cloud, for the metrics;
+//! - `capacity/`: how many more consumers of a request fit;
 //! - `explanation/`: which condition leaves out which host, and what the nearest hosts lack;
 //! - `tests/oracle`: a slow and simple implementation, with which tests compare the answers.
 
@@ -25,6 +26,7 @@ mod block_walk;
 mod by_host;
 mod candidate;
 mod candidates;
+pub mod capacity;
 mod described_filter;
 mod explanation;
 mod expression;
@@ -56,7 +58,8 @@ pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligibl
 pub use candidate::{Candidate, Placement};
 pub use candidates::{candidates, check_interrupt};
 pub use explanation::{
-    ClassRoom, Condition, Conditions, ExplainedRequest, Lack, Thinning, explain, first_failed_but_room, lacks_in_host,
+    ClassRoom, Condition, Conditions, Edit, Enough, ExplainedRequest, Lack, RequestChange, Thinning, explain,
+    failed_conditions, first_failed_but_room, lacks_in_host, nearest, single_changes,
 };
 pub use expression::{Expression, Truth};
 pub use over_normal::{OverSequence, for_purpose};

@@ -6,6 +6,7 @@ pub mod comparison;
 pub mod database_watch;
 mod failures;
 pub mod pending;
+pub mod refusals;
 mod rounds;
 
 pub use background::Background;

@@ -19,13 +19,16 @@ pub mod aggregates;
 pub mod allocation_candidates;
 pub mod allocations;
 pub mod candidates;
+pub mod capacity;
 pub mod claims;
 pub mod defaults;
 pub mod documents;
 pub mod domains;
+pub mod explain;
 pub mod inventories;
 pub mod limits;
 pub mod providers;
+pub mod refusals;
 pub mod reshaper;
 pub mod resource_classes;
 pub mod resource_providers;
@@ -61,15 +64,18 @@ mod value;
 pub use native::read_no_parameters;
 
 /// The nouns of the native API, in reading order for the API's description.
-static NOUNS: [&native::Noun; 8] = [
+static NOUNS: [&native::Noun; 11] = [
     &v1::NOUN,
     &candidates::NOUN,
+    &explain::NOUN,
+    &capacity::NOUN,
     &claims::NOUN,
     &domains::NOUN,
     &providers::NOUN,
     &limits::NOUN,
     &workloads::NOUN,
     &violations::NOUN,
+    &refusals::NOUN,
 ];
 
 /// The refusal with this sentence.

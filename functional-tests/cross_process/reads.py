@@ -225,6 +225,28 @@ def candidates_with_the_pool(state, ask, provider):
         ask.within(state, "used", used, "the usage of the pool")
 
 
+@kind("GET /v1/explain", "provider")
+def explained(state, ask, provider):
+    root, name, amount = provider.root, one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
+    answer = ask(f"/v1/explain?resources={name}:{amount}&provider={root.uuid}&nearest=0")
+    fits = any(state.room(p, name) >= amount for p in state.tree(root))
+    ask.expect((1, int(fits)), (answer["hosts"], answer["left"]), "the number of hosts, and of hosts left")
+
+
+@kind("GET /v1/capacity", "provider")
+def counted(state, ask, provider):
+    root, name, amount = provider.root, one_name(state, provider.inventories, "VCPU"), state.chance.randint(1, 4)
+    answer = ask(f"/v1/capacity?resources={name}:{amount}&in_tree={root.uuid}")
+    fits = sum(max(0, state.room(p, name)) // amount for p in state.tree(root))
+    ask.expect((fits, fits), (answer["fits"], answer["at_most"]), "the number of consumers, and its bound")
+
+
+@kind("GET /v1/refusals", "provider")
+def not_refused(state, ask, provider):
+    """Each process has its own refusals. Nothing was refused to a request without this id."""
+    ask.expect([], ask(f"/v1/refusals?request_id=req-{provider.uuid}")["refusals"])
+
+
 # --- consumers ---
 
 @kind("GET /allocations/{consumer_uuid}", "consumer")

@@ -46,6 +46,7 @@ LOADS = ("placet_snapshot_load_duration_seconds", "Time to read all tables in se
 # The files of the tests that move the other metrics.
 ELSEWHERE = {
     "placet_aggregates_omitted": "metrics/numbers.py",
+    "placet_candidates_empty_total": "process/refused_searches.py",
     "placet_degraded": "readiness/states.py",
     "placet_log_lines_dropped_total": "process/lost_log.py",
     "placet_panics_total": "process/panics.py",

@@ -27,7 +27,8 @@ TOPICS = [
     "log_lines", "lost_log", "start_log",
     "protocol", "hostile_bodies", "large_bodies", "body_memory",
     "hostile_connections", "scarce_connections", "framing", "targets", "limits", "json_bombs", "slow_clients",
-    "idle_connections", "keep_alive", "searches", "callers", "locked", "whole_file", "old_log", "backup", "lost_file", "pending",
+    "idle_connections", "keep_alive", "searches", "callers", "locked", "whole_file", "old_log", "backup", "lost_file",
+    "pending", "refused_searches",
     "full_disk", "small_disk", "read_only", "degraded", "quoted_errors", "damaged_file", "stopping", "standstill", "tls",
     "systemd", "upgrading", "other_projects",
 ]

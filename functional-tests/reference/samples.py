@@ -85,6 +85,11 @@ SCENARIO = [
     ("GET", "/v1/candidates?resources=VCPU:2&where=NodeName%20==%20host1&limit=1&summaries=false"),
     ("GET", "/v1/candidates?resources=VCPU:2&where=Value%20%3E%20green"),
     ("GET", "/v1/candidates?resources=VCPU:2&rank=best"),
+    ("GET", "/v1/capacity?resources=VCPU:2&count=3&by=provider&limit=1"),
+    ("GET", "/v1/capacity?resources=VCPU:2&by=domain"),
+    ("GET", "/v1/explain?resources=VCPU:100&required=CUSTOM_FAST"),
+    ("GET", "/v1/explain?resources=VCPU:2&provider=no-such-host"),
+    ("GET", "/v1/explain?resources=VCPU:2&nearest=-1"),
     ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),
     ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 2, "MEMORY_MB": 1024}})),
     ("PUT", f"/allocations/{NEW_SERVER}", claim({HOST: {"VCPU": 100}}, 1)),
@@ -153,6 +158,8 @@ SCENARIO = [
     ("PUT", f"/v1/providers/{HOST}", {"generation": 1, "domains": {"fault": "fd:/dc1/r1"}}),
     ("PUT", f"/v1/providers/{HOST}?force=true", {"generation": 1, "state": "draining"}),
     ("GET", "/v1/violations?rule=state"),
+    ("GET", "/v1/refusals?kind=claim&limit=1"),
+    ("GET", "/v1/refusals?kind=search"),
     ("GET", f"/v1/workloads/{OTHER_SERVER}"),
     ("GET", "/v1/workloads?name=mysql"),
     ("DELETE", f"/v1/workloads/{WORKLOAD}?generation=7"),
@@ -195,6 +202,10 @@ def shortened(value):
         return re.sub(r"^req-[0-9a-f-]{36}$", "req-…", value)
     if not isinstance(value, dict):
         return value
+    if "process" in value:
+        # A search is explained later, so the numbers of the refusals differ, too.
+        refusals = [each | {"id": 17, "time": "2026-11-30T02:41:00.000Z"} for each in value["refusals"]]
+        return {"process": 4321, "refusals": shortened(refusals)}
     if "openapi" in value:
         return {"openapi": value["openapi"], "info": "…", "paths": "…", "components": "…"}
     # The API promises no order of members that are named by uuids.

@@ -3,8 +3,9 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, claims, domains, inventories, limits, providers,
-    reshaper, resource_classes, resource_providers, root, traits, usages, v1, violations, workloads,
+    aggregates, allocation_candidates, allocations, candidates, capacity, claims, domains, explain, inventories,
+    limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, usages, v1, violations,
+    workloads,
 };
 use super::http::health;
 use super::http::reply::Reply;
@@ -42,11 +43,14 @@ const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
 const NATIVE_CANDIDATES: &str = "/v1/candidates";
 const DOMAINS: &str = "/v1/domains";
+const EXPLAIN: &str = "/v1/explain";
 const DESCRIPTIONS: &str = "/v1/providers";
 const DESCRIPTION: &str = "/v1/providers/{uuid}";
+const CAPACITY: &str = "/v1/capacity";
 const CLAIMS: &str = "/v1/claims";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
+const REFUSALS: &str = "/v1/refusals";
 const VIOLATIONS: &str = "/v1/violations";
 const WORKLOADS: &str = "/v1/workloads";
 const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
@@ -168,11 +172,13 @@ pub static ROUTES: &[Route] = &[
         handler!(candidates::list),
     )
     .native(),
+    Route::get(CAPACITY, &rules::CAPACITY_SHOW, handler!(capacity::show)).native(),
     Route::post(CLAIMS, &rules::CLAIMS_CREATE, handler!(claims::create))
         .with_rule_for_others(&rules::CLAIMS_CREATE_FOR_OTHERS)
         .with_long_body()
         .native(),
     Route::get(DOMAINS, &rules::DOMAINS_LIST, handler!(domains::list)).native(),
+    Route::get(EXPLAIN, &rules::EXPLAIN_SHOW, handler!(explain::show)).native(),
     Route::get(DESCRIPTIONS, &rules::DESCRIPTIONS_LIST, handler!(providers::list)).native(),
     Route::put(
         DESCRIPTIONS,
@@ -194,6 +200,7 @@ pub static ROUTES: &[Route] = &[
     Route::get(LIMIT, &rules::LIMITS_SHOW, handler!(limits::show)).native(),
     Route::put(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::set)).native(),
     Route::patch(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::patch)).native(),
+    Route::get(REFUSALS, &rules::REFUSALS_LIST, handler!(refusals::list)).native(),
     Route::get(VIOLATIONS, &rules::VIOLATIONS_LIST, handler!(violations::list)).native(),
     Route::get(WORKLOADS, &rules::WORKLOADS_LIST, handler!(workloads::list)).native(),
     Route::get(WORKLOAD, &rules::WORKLOADS_SHOW, handler!(workloads::show)).native(),

@@ -10,6 +10,7 @@ use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
 use crate::model::Model;
 use crate::model::census::Census;
+use crate::model::refusals::RefusalExplainer;
 use crate::model::workloads::PendingWorkloads;
 use crate::policy::live::LivePolicy;
 use crate::search::{self, Interrupt, SharedOrder};
@@ -104,6 +105,11 @@ impl HttpSettings {
     /// If the process has no file descriptors left.
     pub fn census(&self, model: Model) -> std::io::Result<Census> {
         Census::new(model, self.workload_search())
+    }
+
+    /// The explainer of searches without a candidate, for a background task.
+    pub fn refusal_explainer(&self, model: &Model) -> RefusalExplainer {
+        RefusalExplainer::new(Arc::clone(&model.refusals), self.workload_search())
     }
 
     /// A search for the places of workloads: over all hosts.

@@ -128,7 +128,7 @@ pub fn run(
 
 /// The tasks beside the server, which end after the server.
 struct RunningTasks {
-    background: [Background; 4],
+    background: [Background; 5],
     writer: Running,
 }
 
@@ -184,7 +184,7 @@ fn load(
     Ok((service, tasks))
 }
 
-fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -> std::io::Result<[Background; 4]> {
+fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -> std::io::Result<[Background; 5]> {
     let options = &options.placet;
     let workloads = settings.pending_workloads(model.clone())?;
     let census = settings.census(model.clone())?;
@@ -192,6 +192,7 @@ fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -
         tasks::comparison::start(model.clone(), Duration::from_secs(options.comparison_interval))?,
         tasks::pending::start(workloads, Duration::from_secs(options.pending_interval))?,
         tasks::census::start(census, Duration::from_secs(options.census_interval))?,
+        tasks::refusals::start(settings.refusal_explainer(model))?,
         tasks::database_watch::start(DatabaseState::of(model), settings.ready_timeout)?,
     ])
 }

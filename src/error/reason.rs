@@ -105,6 +105,12 @@ impl ReasonCode {
         }
     }
 
+    /// The code without its namespace.
+    pub fn short_name(self) -> &'static str {
+        let name = self.name();
+        name.split_once('.').map_or(name, |(_, name)| name)
+    }
+
     /// Whether the code concerns the consumer, so no further candidate can help.
     pub fn concerns_consumer(self) -> bool {
         matches!(self, ReasonCode::ConcurrentUpdate | ReasonCode::ConsumerGenerationLimit)
@@ -188,6 +194,19 @@ impl Reason {
         }
     }
 
+    /// The reason with each text cut after `bytes`.
+    fn shortened(&self, bytes: usize) -> Reason {
+        let cut = |text: &String| cut(text, bytes).to_owned();
+        Reason {
+            resource_provider: self.resource_provider.as_ref().map(cut),
+            resource_class: self.resource_class.as_ref().map(cut),
+            domain: self.domain.as_ref().map(cut),
+            detail: cut(&self.detail),
+            provider_name: self.provider_name.clone(),
+            ..*self
+        }
+    }
+
     /// The code with the class, the provider and the amounts, as far as the three apply. A reason about several
     /// providers has its sentence, with their number.
     fn short(&self) -> String {
@@ -208,6 +227,12 @@ impl Reason {
         }
         words
     }
+}
+
+/// The text without the characters after `bytes`.
+fn cut(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or_default()]
 }
 
 /// The reasons of a consumer, bounded in number, and the count of each code.
@@ -281,6 +306,21 @@ impl Reasons {
 
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
+    }
+
+    /// The first `count` reasons, with each text cut after `bytes`. The counts are those of all reasons.
+    pub fn shortened(&self, count: usize, bytes: usize) -> Reasons {
+        let kept: Vec<Reason> = self
+            .kept
+            .iter()
+            .take(count)
+            .map(|reason| reason.shortened(bytes))
+            .collect();
+        Reasons {
+            unkept: self.unkept + self.kept.len() - kept.len(),
+            kept,
+            counts: self.counts.clone(),
+        }
     }
 
     /// The first reasons in a few words, and the number of further reasons, for the log.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::command::{Answer, Command, Write};
+use super::refusals::claiming_consumer;
 use super::service::Model;
 use super::statistics::ClaimedConsumers;
 use crate::caller::CallerKey;
@@ -60,9 +61,10 @@ impl Model {
     /// Executes a command of the caller: returns when the command is committed or refused.
     pub async fn submit_for<C: Write>(&self, caller: &CallerKey, command: C) -> Result<C::Answer> {
         let command = command.into_command();
-        let claimed = ClaimedConsumers::of(&command);
+        let (claimed, consumer) = (ClaimedConsumers::of(&command), claiming_consumer(&command));
         let answer = self.send(caller, command, self.writer.deadline()).await;
         self.claim_statistics.note(claimed, &answer);
+        self.refusals.note_claim(consumer, &answer);
         answer?.typed()
     }
 

@@ -317,7 +317,7 @@ fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
 }
 
 /// The paths of all domains around the domain `path`, and at the end `path` itself.
-fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
     ends.chain([path.len()]).map(|end| &path[..end])
 }

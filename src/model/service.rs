@@ -8,11 +8,13 @@ use std::time::Duration;
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::census::CensusCell;
+use super::explain::KnownReasons;
 use super::reads::blocking::{on_blocking_thread, within_timeout};
 use super::reads::provider_reads::{ProviderReader, ProviderReads};
 use super::reads::reader::Reader;
 use super::reads::refusal_checks::RefusalChecks;
 use super::reads::unknown_names::Names;
+use super::refusals::RefusalLog;
 use super::running::Running;
 use super::snapshot::comparison::LastComparison;
 use super::snapshot::follower::Follower;
@@ -39,6 +41,8 @@ pub struct Model {
     pub(super) store: Arc<SnapshotStore>,
     pub(super) last_comparison: LastComparison,
     pub(super) claim_statistics: Arc<ClaimStatistics>,
+    pub refusals: Arc<RefusalLog>,
+    pub(super) known_reasons: Arc<KnownReasons>,
     pub(super) consumer_count: Arc<ConsumerCount>,
     pub(super) census: CensusCell,
     pub(super) follower: Follower,
@@ -113,6 +117,8 @@ impl Model {
             store,
             last_comparison: LastComparison::default(),
             claim_statistics: Arc::default(),
+            refusals: Arc::default(),
+            known_reasons: Arc::default(),
             consumer_count: Arc::default(),
             census: CensusCell::default(),
             follower,

@@ -171,6 +171,16 @@ rules! {
         "rule:placement:allocation_candidates:list",
         "List the best allocation candidates.",
     );
+    CAPACITY_SHOW = authorize(
+        "placet:capacity:show",
+        "rule:placement:allocation_candidates:list and rule:placement:resource_providers:usages",
+        "Count how many more consumers of a query fit.",
+    );
+    EXPLAIN_SHOW = authorize(
+        "placet:explain:show",
+        "rule:placement:allocation_candidates:list and rule:placement:resource_providers:inventories:list",
+        "Explain why a query has no candidate.",
+    );
     LIMITS_LIST = authorize(
         "placet:limits:list",
         "rule:placement:resource_providers:inventories:list",
@@ -212,6 +222,11 @@ rules! {
         "placet:violations:list",
         "rule:placement:usages",
         "List which rules of the workloads of a project are broken.",
+    );
+    REFUSALS_LIST = authorize(
+        "placet:refusals:list",
+        "rule:placement:usages",
+        "List which requests of a project got nothing, and why.",
     );
     WORKLOADS_UPDATE = authorize("placet:workloads:update", PLACE_AND_CLAIM, "Create or change a workload.");
     WORKLOADS_DELETE =

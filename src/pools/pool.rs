@@ -54,7 +54,7 @@ impl Pool {
         let runtime = Builder::new_current_thread()
             .max_blocking_threads(threads)
             .thread_name("placet-compute")
-            .on_thread_start(lower_priority)
+            .on_thread_start(|| lower_priority(NICENESS))
             .build()?;
         let state = PoolWork {
             queue: FairQueue::new(limits),
@@ -152,9 +152,9 @@ impl SharedPool {
     }
 }
 
-/// On Linux each thread has a niceness.
-fn lower_priority() {
-    if let Err(error) = rustix::process::nice(NICENESS) {
+/// Makes the current thread nicer. On Linux each thread has a niceness.
+pub fn lower_priority(by: i32) {
+    if let Err(error) = rustix::process::nice(by) {
         log::debug!("Cannot lower the priority of a thread: {error}");
     }
 }

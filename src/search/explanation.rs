@@ -9,29 +9,35 @@
 //! searches more. Conditions are removed from the request (`condition`), and rules about amounts from the search
 //! ([`super::snapshot::AmountRule`]).
 
+mod changes;
 mod class_room;
 mod condition;
+mod explainer;
 mod host_set;
 mod lacks;
+mod nearest;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::by_host::search_of_trees;
 use super::request::Request;
 use super::settings::SearchSettings;
-use super::snapshot::{AmountRule, AmountRules, AmountRulesByClass, Slot, Snapshot};
+use super::snapshot::{AmountRule, ClassId, Slot, Snapshot};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-pub use class_room::ClassRoom;
+pub use changes::{Edit, RequestChange, single_changes};
+pub use class_room::{ClassRoom, Enough};
 pub use condition::{Condition, Conditions};
+use explainer::Explainer;
 pub use host_set::HostSet;
 pub use lacks::{Lack, lacks_in_host};
+pub use nearest::nearest;
 
 /// The conditions of a request, with the hosts left out by each condition.
 #[derive(Debug)]
 pub struct ExplainedRequest<'a> {
     pub conditions: Conditions<'a>,
+    /// The explanation is about this host alone.
+    pub only: Option<Slot>,
     /// The hosts with a candidate for the first n conditions, by n. Equal neighbours share a set.
     left: Vec<Arc<HostSet>>,
     /// False if a search gave up trees.
@@ -48,7 +54,7 @@ pub struct Thinning {
     pub left: usize,
 }
 
-/// Explains a request on all hosts.
+/// Explains a request on all hosts, or on one host.
 ///
 /// # Errors
 /// As of [`super::candidates()`], but not for unknown names: nothing meets a condition with an unknown name.
@@ -56,9 +62,17 @@ pub struct Thinning {
 pub fn explain<'a>(
     snapshot: &Snapshot,
     request: &'a Request,
+    only: Option<Slot>,
     settings: &SearchSettings,
 ) -> Result<ExplainedRequest<'a>> {
-    Explainer::new(snapshot, request, settings, None).explain()
+    let mut explainer = Explainer::new(snapshot, request, settings, only);
+    let left = explainer.sets()?;
+    Ok(ExplainedRequest {
+        conditions: explainer.conditions,
+        only,
+        left,
+        is_exact: explainer.is_exact,
+    })
 }
 
 /// The first condition that leaves out a host if room does not count. `None` if the host has a candidate without
@@ -80,6 +94,27 @@ pub fn first_failed_but_room(
     explainer.first_failed()
 }
 
+/// The conditions failed by a host, in their order. Of conditions that fail together the first is removed, then the
+/// conditions left are tried again: without the failed conditions the host has a candidate. Empty if the host has a
+/// candidate. Also returns whether no search gave up trees.
+///
+/// # Errors
+/// As of [`explain`].
+pub fn failed_conditions(
+    snapshot: &Snapshot,
+    request: &Request,
+    host: Slot,
+    settings: &SearchSettings,
+) -> Result<(Vec<Condition>, bool)> {
+    let mut explainer = Explainer::new(snapshot, request, settings, Some(host));
+    let mut failed = Vec::new();
+    while let Some(condition) = explainer.first_failed()? {
+        explainer.removed.insert(condition);
+        failed.push(condition);
+    }
+    Ok((failed, explainer.is_exact))
+}
+
 impl<'a> ExplainedRequest<'a> {
     /// The conditions in their order.
     pub fn thinnings(&self) -> impl Iterator<Item = Thinning> {
@@ -96,150 +131,40 @@ impl<'a> ExplainedRequest<'a> {
         &self.left[0]
     }
 
+    /// The hosts with a candidate.
+    pub fn with_candidate(&self) -> &HostSet {
+        &self.left[self.conditions.all.len()]
+    }
+
     /// The hosts with a candidate if amounts do not count.
     pub fn before_amounts(&self) -> &HostSet {
         &self.left[self.conditions.before_amounts()]
     }
 
-    /// The room of the class of [`Conditions::classes`] on the hosts with a candidate if amounts do not count. `None`
-    /// without an inventory of the class.
+    /// The room of the class of [`Conditions::classes`] on the hosts with a candidate if amounts do not count, or on
+    /// all hosts if there is none. `None` without an inventory of the class.
     pub fn room(&self, snapshot: &Snapshot, class: usize, interrupt: &Interrupt) -> Option<ClassRoom> {
+        let (hosts, class) = self.of_class(snapshot, class, interrupt)?;
+        ClassRoom::of(snapshot, hosts, class)
+    }
+
+    /// Whether a provider of the same hosts has enough of the class for one amount.
+    pub fn enough(&self, snapshot: &Snapshot, class: usize, amount: i64, settings: &SearchSettings) -> Enough {
+        let found = self.of_class(snapshot, class, &settings.interrupt);
+        found.map_or(Enough::Never, |(hosts, class)| {
+            Enough::of(snapshot, hosts, (class, amount), settings.strict_step)
+        })
+    }
+
+    fn of_class(&self, snapshot: &Snapshot, class: usize, interrupt: &Interrupt) -> Option<(&HostSet, ClassId)> {
         interrupt.spend(snapshot.blocks.len() as u64);
         let class = snapshot.catalog().class_id(self.conditions.classes[class])?;
-        ClassRoom::of(snapshot, self.before_amounts(), class)
+        let hosts = Some(self.before_amounts()).filter(|hosts| !hosts.is_empty());
+        Some((hosts.unwrap_or_else(|| self.all()), class))
     }
 
     /// The hosts left out by the condition at `index`.
     pub fn left_out(&self, index: usize) -> impl Iterator<Item = Slot> {
         self.left[index].without(&self.left[index + 1])
-    }
-}
-
-/// Runs the searches of an explanation.
-struct Explainer<'a, 's> {
-    snapshot: &'s Snapshot,
-    settings: SearchSettings,
-    conditions: Conditions<'a>,
-    only: Option<Slot>,
-    /// Conditions that never hold.
-    removed: BTreeSet<Condition>,
-    is_exact: bool,
-}
-
-impl<'a, 's> Explainer<'a, 's> {
-    fn new(snapshot: &'s Snapshot, request: &'a Request, settings: &SearchSettings, only: Option<Slot>) -> Self {
-        Self {
-            snapshot,
-            settings: settings.clone(),
-            conditions: Conditions::of(request),
-            only,
-            removed: BTreeSet::new(),
-            is_exact: true,
-        }
-    }
-
-    fn explain(mut self) -> Result<ExplainedRequest<'a>> {
-        let all = self.conditions.all.len();
-        let first = Arc::new(self.all_hosts());
-        let mut left = vec![Arc::clone(&first); all + 1];
-        left[all] = Arc::new(self.left(all, &first)?);
-        self.divide(&mut left, 0, all)?;
-        Ok(ExplainedRequest {
-            conditions: self.conditions,
-            left,
-            is_exact: self.is_exact,
-        })
-    }
-
-    /// Finds the sets between two known sets.
-    fn divide(&mut self, left: &mut [Arc<HostSet>], low: usize, high: usize) -> Result<()> {
-        if high - low < 2 || left[low] == left[high] {
-            let known = Arc::clone(&left[low]);
-            left[low + 1..high].fill(known);
-            return Ok(());
-        }
-        let middle = self.conditions.split(low, high);
-        let within = Arc::clone(&left[low]);
-        let mut found = self.left(middle, &within)?;
-        // A search may have given up trees.
-        found.add_all(&left[high]);
-        left[middle] = Arc::new(found);
-        self.divide(left, low, middle)?;
-        self.divide(left, middle, high)
-    }
-
-    /// The first condition with which the only host has no candidate.
-    fn first_failed(&mut self) -> Result<Option<Condition>> {
-        let all = self.all_hosts();
-        let (mut passes, mut fails) = (0, self.conditions.all.len());
-        if !self.left(fails, &all)?.is_empty() {
-            return Ok(None);
-        }
-        while fails - passes > 1 {
-            let middle = passes.midpoint(fails);
-            if self.left(middle, &all)?.is_empty() {
-                fails = middle;
-            } else {
-                passes = middle;
-            }
-        }
-        Ok(Some(self.conditions.all[passes]))
-    }
-
-    fn all_hosts(&self) -> HostSet {
-        match self.only {
-            None => HostSet::all(self.snapshot),
-            Some(host) => {
-                let mut only = HostSet::none(self.snapshot);
-                only.add(host);
-                only
-            }
-        }
-    }
-
-    /// The hosts among `within` with a candidate for the first `count` conditions.
-    fn left(&mut self, count: usize, within: &HostSet) -> Result<HostSet> {
-        let mut left = HostSet::none(self.snapshot);
-        let held = || {
-            self.conditions.all[..count]
-                .iter()
-                .filter(|it| !self.removed.contains(it))
-        };
-        let catalog = self.snapshot.catalog();
-        let is_impossible = |condition: &Condition| {
-            matches!(condition, Condition::Requirement { .. })
-                || self.conditions.unknown_name(catalog, *condition).is_some()
-        };
-        if held().any(is_impossible) {
-            return Ok(left);
-        }
-        let held: BTreeSet<Condition> = held().copied().collect();
-        let request = self.conditions.relaxed(|condition| held.contains(&condition));
-        if request.groups.is_empty() {
-            return Ok(within.clone());
-        }
-        let rules = self.amount_rules(&held);
-        let mut search = search_of_trees(self.snapshot, &request, rules, self.only, &self.settings)?;
-        let is_exact = search.each_tree(|host| {
-            if within.contains(host) {
-                left.add(host);
-            }
-        })?;
-        self.is_exact &= is_exact;
-        Ok(left)
-    }
-
-    /// The rules about amounts among `held`.
-    fn amount_rules(&self, held: &BTreeSet<Condition>) -> AmountRulesByClass {
-        let catalog = self.snapshot.catalog();
-        let classes = self.conditions.classes.iter().enumerate();
-        let classes = classes.filter_map(|(class, name)| {
-            let rules = AmountRules::of(|rule| held.contains(&Condition::Amount { rule, class }));
-            Some((catalog.class_id(name)?, rules))
-        });
-        AmountRulesByClass {
-            classes: classes.collect(),
-            ..AmountRulesByClass::default()
-        }
     }
 }

@@ -45,6 +45,14 @@ impl SearchSettings {
         }
     }
 
+    /// The settings with a different interrupt.
+    pub fn interrupted_by(&self, interrupt: &Interrupt) -> SearchSettings {
+        SearchSettings {
+            interrupt: interrupt.clone(),
+            ..self.clone()
+        }
+    }
+
     /// How many candidates the answer to `request` may hold, and whether this number is the deployment's ceiling rather
     /// than the limit of the request or of `max_allocation_candidates`.
     pub fn max_candidates(&self, request: &Request) -> (usize, bool) {

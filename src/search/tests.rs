@@ -2,6 +2,7 @@
 
 mod by_host;
 mod candidates;
+mod capacity;
 mod descriptions;
 mod explanations;
 mod interrupts;

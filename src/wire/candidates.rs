@@ -8,8 +8,9 @@ mod values;
 
 use answer::CandidateList;
 pub use given_query::GivenQuery;
-use parameters::{AnswerParameters, ListParameters};
-use request::read_request;
+use parameters::AnswerParameters;
+pub use parameters::BesideQuery;
+pub use request::read_request;
 
 use super::native::{Noun, NounOperation, UnreadParameters};
 use super::native_keys::check_ampersands;
@@ -24,7 +25,7 @@ pub static NOUN: Noun = Noun {
     about: "Candidates in the native API: the query language of `GET /allocation_candidates` at its newest microversion, \
         and the order in which they are wanted.",
     field: None,
-    operations: &[NounOperation::new::<ListParameters>(
+    operations: &[NounOperation::new::<BesideQuery<AnswerParameters>>(
         "GET /v1/candidates",
         "List the best allocation candidates",
         "Parameters with the same suffix are a group. One provider serves all of a group, except the group \

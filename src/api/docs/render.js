@@ -259,7 +259,7 @@ ${changes.length ? table(["since", "change"], changes.map(([since, text]) => [si
       html`<h4>${name.startsWith("v1") ? "Below /v1" : "OpenStack's routes"}</h4>\n${
         this.content(responses[name].content)}`);
     return html`<section id="headers"><h2>Headers of answers</h2>\n${table(["header", "meaning"], lines)}</section>
-<section id="refusals"><h2>The body of a refusal</h2>\n${forms}</section>\n`;
+<section id="refusal-body"><h2>The body of a refusal</h2>\n${forms}</section>\n`;
   }
 
   /** The text of the page, without the list at the side. */
@@ -283,7 +283,7 @@ ${nouns}${this.common()}`.text;
     const nouns = this.description.tags.map((tag) =>
       html`<div class="noun"><h2><a href="#${tag.name}">${tag.name}</a></h2>\n<ul>${this.of(tag).map(item)}</ul></div>\n`);
     return html`${nouns}<h2><a href="#headers">Headers of answers</a></h2>
-<h2><a href="#refusals">The body of a refusal</a></h2>
+<h2><a href="#refusal-body">The body of a refusal</a></h2>
 `.text;
   }
 

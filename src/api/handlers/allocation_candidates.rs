@@ -9,7 +9,9 @@ use crate::api::http::request_context::{ChunkWork, RequestContext};
 use crate::api::http::statistics::HttpStatistics;
 use crate::api::http::streaming::BrokenAnswerContext;
 use crate::error::Result;
+use crate::log_context::{self, LogContext};
 use crate::model::reads::unknown_names::Names;
+use crate::model::refusals::{EmptyAnswer, RefusalLog};
 use crate::search::{self, Interrupt, Rank, Snapshot};
 use crate::version::Version;
 use crate::wire::allocation_candidates as wire;
@@ -47,6 +49,8 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
     let (version, query) = (context.version, context.query.clone());
     let has_limit = request.limit.is_some() || settings.max.is_some();
     let statistics = context.statistics();
+    let request = Arc::new(request);
+    let (refusals, log_context) = (Arc::clone(&context.model().refusals), log_context::current());
     let make_source = move |interrupt: Interrupt| {
         let settings = search::SearchSettings {
             interrupt: interrupt.clone(),
@@ -63,6 +67,13 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             ceiling: settings.ceiling,
             interrupt,
             statistics: Arc::clone(&statistics),
+            refusals: Arc::clone(&refusals),
+            when_empty: EmptyAnswer {
+                request: Arc::clone(&request),
+                snapshot: Arc::clone(&snapshot),
+                is_normal: asked.purpose.is_some_and(|purpose| !purpose.may_exceed_normal()),
+            },
+            log_context: log_context.clone(),
         });
         Ok(source)
     };
@@ -110,6 +121,9 @@ struct CandidatesSource {
     ceiling: usize,
     interrupt: Interrupt,
     statistics: Arc<HttpStatistics>,
+    refusals: Arc<RefusalLog>,
+    when_empty: EmptyAnswer,
+    log_context: Option<Arc<LogContext>>,
 }
 
 /// Also counts a search whose answer was broken off.
@@ -125,6 +139,10 @@ impl ChunkSource for CandidatesSource {
         if !more {
             self.statistics.candidates.answers.increment();
             self.statistics.candidates.found.add(self.answer.found());
+            if self.answer.found() == 0 {
+                let (answer, context) = (self.when_empty.clone(), self.log_context.as_deref());
+                self.refusals.empty.note(answer, context);
+            }
         }
         if !more && self.answer.is_cut() {
             log::warn!(

@@ -21,6 +21,8 @@ placet_candidate_answers_total counter Answers with candidates that were sent to
 placet_candidates_found_total counter Candidates in these answers
 placet_candidate_search_steps_total counter Steps of the searches for candidates: a block of 64 providers, or a \
     choice within a tree
+placet_candidates_empty_total counter Searches without a candidate by the cause, or unexplained if there were too \
+    many different ones
 placet_queue_length gauge Work that waits for a thread, by queue
 placet_claims_granted_total counter Consumers that requests other than reshapes gave allocations
 placet_claims_refused_total counter Consumers that were refused allocations, by reason

@@ -50,6 +50,11 @@ pub fn write_pools(page: &mut MetricsPage, pools: &Pools) {
 }
 
 pub fn write_model(page: &mut MetricsPage, numbers: &ModelNumbers) {
+    page.by(
+        "reason",
+        "placet_candidates_empty_total",
+        numbers.refusals.empty.counts(),
+    );
     write_claims(page, &numbers.claims);
     write_writer(page, &numbers.writer, numbers.unanswered);
     write_snapshot(page, numbers);

@@ -123,3 +123,16 @@ fn the_sentence_names_the_first_refused_consumer() {
     assert!(text.ends_with("Consumer c: It does not fit."), "{text}");
     assert!(refusal.short().starts_with("consumer c: "), "{}", refusal.short());
 }
+
+#[test]
+fn the_shortened_reasons_have_the_first_texts_and_all_counts() {
+    let mut reasons = Reasons::default();
+    for code in [ReasonCode::NoRoom, ReasonCode::Units, ReasonCode::Traits] {
+        reasons.add_counted(Reason::new(code, "é".repeat(1_000)), 7);
+    }
+    let shortened = reasons.shortened(2, 101);
+    let details: Vec<usize> = shortened.kept().iter().map(|reason| reason.detail.len()).collect();
+    assert_eq!(details, [100, 100]);
+    assert!(shortened.counts().eq(reasons.counts()));
+    assert!(shortened.short().ends_with("; 1 more reasons"));
+}

@@ -59,12 +59,14 @@ pub async fn place_with(
         own: Arc::default(),
         held: Arc::default(),
         settings: settings.clone(),
+        known_reasons: Arc::clone(&model.known_reasons),
         is_hasty: false,
         searched: None,
     };
     let answer = until_answered(model, caller, &mut call, search).await;
     let answer = unless_repeated(model, &call.request, answer).await;
     model.claim_statistics.note_call(&call.request, &answer);
+    model.refusals.note_call(&call.request, &answer);
     answer
 }
 

@@ -23,7 +23,7 @@ use super::placements::{avoiding, claim_candidate, negated};
 use super::{Candidates, ClaimCandidate, ClaimQuery, Limits, PlaceRequest, RequestedConsumer, Wanted};
 use crate::db::writer::RowNames;
 use crate::error::{Reasons, Result};
-use crate::model::explain;
+use crate::model::explain::{self, KnownReasons};
 use crate::model::snapshot::stamp::Stamp;
 use crate::search::{
     ClassId, Interrupt, OverSequence, Placement, PlannedUsage, ProviderId, Rank, SearchSettings, Snapshot,
@@ -46,6 +46,7 @@ pub struct ClaimPlanJob {
     /// Rows locked by other transactions. The plan avoids the providers among these rows.
     pub(super) held: Arc<RowNames>,
     pub(super) settings: SearchSettings,
+    pub(super) known_reasons: Arc<KnownReasons>,
     /// As `PlanBasis::is_hasty`.
     pub(super) is_hasty: bool,
     /// The stamp of the snapshot, if the snapshot may lack commits of peers.
@@ -99,6 +100,8 @@ struct ClaimPlanning<'a> {
     pending: Vec<usize>,
     /// Within the normal limits.
     usage: PlannedUsage,
+    /// The snapshot of `usage` before the first consumer.
+    within_limits: Arc<Snapshot>,
     /// Within the capacity. `None` if no class has a normal limit.
     beyond: Option<PlannedUsage>,
     /// The candidates with the least excess over the normal limits, for the last query that needed an excess.
@@ -160,7 +163,8 @@ impl ClaimPlanJob {
                 interrupt: interrupt.clone(),
                 ..self.settings.clone()
             },
-            usage: PlannedUsage::new(normal),
+            usage: PlannedUsage::new(Arc::clone(&normal)),
+            within_limits: normal,
             beyond,
             over: None,
             queries: BTreeMap::new(),
@@ -289,11 +293,20 @@ impl<'a> ClaimPlanning<'a> {
         if let Some(known) = known {
             return Ok(known);
         }
-        let usage = match &mut self.beyond {
-            Some(beyond) if self.job.request.purpose.may_exceed_normal() => beyond,
-            _ => &mut self.usage,
+        let is_limited = self.beyond.is_some();
+        let (usage, unplanned, is_normal) = match &mut self.beyond {
+            Some(beyond) if self.job.request.purpose.may_exceed_normal() => (beyond, &self.job.snapshot, false),
+            _ => (&mut self.usage, &self.within_limits, is_limited),
         };
-        let reasons = explain::reasons(usage.snapshot(), request, &self.settings)?;
+        let planned = usage.snapshot();
+        let explain = || explain::reasons(planned, request, &self.settings);
+        // Consumers before may have taken or released room.
+        let reasons = if Arc::ptr_eq(planned, unplanned) {
+            let known = &self.job.known_reasons;
+            known.of(&self.job.snapshot, (request, is_normal), explain)?
+        } else {
+            explain()?
+        };
         if let Some(planned) = self.queries.get_mut(&query) {
             planned.refusal = Some(reasons.clone());
         }

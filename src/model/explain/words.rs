@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{Reason, ReasonCode};
 use crate::search::{
     self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, ProviderState,
-    Snapshot, Traits, Truth,
+    Request, Slot, Snapshot, Traits, Truth,
 };
 
 /// The most names in a sentence.
@@ -19,6 +19,20 @@ pub enum Cause {
     Verdict(Truth),
     /// The state of the hosts. A host that is up has providers that are not up.
     State(ProviderState),
+}
+
+impl Cause {
+    /// Why a host fails a condition.
+    pub fn of_host(snapshot: &Snapshot, request: &Request, condition: Condition, host: Slot) -> Cause {
+        match condition {
+            Condition::Where { group: None } => {
+                let expression = &request.host.condition;
+                Cause::Verdict(expression.judge(|name| snapshot.property(host, name)))
+            }
+            Condition::State => Cause::State(snapshot.state(host)),
+            _ => Cause::Condition,
+        }
+    }
 }
 
 /// A condition of a request on one version of the snapshot.
@@ -214,24 +228,24 @@ impl Words<'_> {
         }
     }
 
-    fn group(&self, at: usize) -> &Group {
+    pub fn group(&self, at: usize) -> &Group {
         &self.conditions.request.groups[at]
     }
 
     /// The suffixes of all groups with the same request.
-    fn suffixes(&self, group: usize) -> impl Iterator<Item = &str> {
+    pub fn suffixes(&self, group: usize) -> impl Iterator<Item = &str> {
         let alike = self.conditions.alike(group);
         alike.map(|at| &*self.group(at).suffix)
     }
 
     /// The keys of the query with this name, for all groups with the same request.
-    fn keys(&self, group: usize, name: &str) -> String {
+    pub fn keys(&self, group: usize, name: &str) -> String {
         let keys: Vec<String> = self.suffixes(group).map(|suffix| format!("{name}{suffix}")).collect();
         listed(keys.iter())
     }
 
     /// Empty if the request has a single group.
-    fn of_group(&self, group: usize) -> String {
+    pub fn of_group(&self, group: usize) -> String {
         let suffixes: Vec<&str> = self.suffixes(group).collect();
         match suffixes[..] {
             _ if self.conditions.request.groups.len() == 1 => String::new(),
@@ -300,7 +314,7 @@ impl Words<'_> {
 }
 
 /// The domains of the dimension of the first.
-fn same_dimension(domains: &[Domain], first: usize) -> Vec<&Domain> {
+pub fn same_dimension(domains: &[Domain], first: usize) -> Vec<&Domain> {
     domains
         .iter()
         .filter(|domain| domain.dimension == domains[first].dimension)
@@ -316,7 +330,7 @@ fn missing(traits: &Traits, index: usize, lacks: &str, has: &str) -> String {
 }
 
 /// A set of alternative names, in the spelling of `member_of` and of `root_required`.
-fn set(any_of: &BTreeSet<String>) -> String {
+pub fn set(any_of: &BTreeSet<String>) -> String {
     match any_of.len() {
         1 => listed(any_of.iter()),
         _ => format!("in:{}", listed(any_of.iter())),
@@ -324,7 +338,7 @@ fn set(any_of: &BTreeSet<String>) -> String {
 }
 
 /// The first names.
-fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+pub fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let mut names = names.map(String::as_str);
     let mut first: Vec<&str> = names.by_ref().take(MAX_NAMES).collect();
     first.extend(names.next().map(|_| "…"));
@@ -337,7 +351,7 @@ fn is_known(snapshot: &Snapshot, name: &str) -> bool {
 }
 
 /// The beginning of a condition, long enough to recognise the condition.
-fn short(condition: &Expression) -> String {
+pub fn short(condition: &Expression) -> String {
     const MAX_CHARACTERS: usize = 100;
     let text = condition.to_string();
     match text.char_indices().nth(MAX_CHARACTERS) {

@@ -91,7 +91,7 @@ impl ClaimStatistics {
                 self.released.add(report.change.released.len() as u64);
                 if let Some(reason) = report.reasons.kept().first() {
                     let pending = report.replicas.iter().filter(|it| !it.replica.is_placed());
-                    self.refuse(name_of(reason.code), pending.count() as u64);
+                    self.refuse(reason.code.short_name(), pending.count() as u64);
                 }
             }
             Err(Error::NoPlace { refusal }) => self.refuse(first_reason(&refusal.reasons), refusal.missing.into()),
@@ -129,33 +129,16 @@ impl ClaimedConsumers {
 }
 
 fn first_reason(reasons: &Reasons) -> &'static str {
-    reasons.kept().first().map_or(OTHER, |reason| name_of(reason.code))
-}
-
-/// The name of the code without its namespace.
-fn name_of(code: ReasonCode) -> &'static str {
-    let name = code.name();
-    name.split_once('.').map_or(name, |(_, name)| name)
+    reasons.kept().first().map_or(OTHER, |reason| reason.code.short_name())
 }
 
 fn reason_of(error: &Error) -> &'static str {
     match error {
-        Error::CapacityExceeded { .. } => name_of(ReasonCode::NoRoom),
-        Error::ConstraintsViolated { .. } => name_of(ReasonCode::Units),
-        Error::ClaimWithoutInventory { .. } => name_of(ReasonCode::NoInventory),
-        Error::ClaimProviderNotFound { .. } => name_of(ReasonCode::ProviderNotFound),
-        Error::ClaimClassNotFound { .. } => name_of(ReasonCode::ClassNotFound),
-        Error::StaleConsumerGeneration { .. } | Error::StaleProviderGeneration | Error::StaleGeneration { .. } => {
-            name_of(ReasonCode::ConcurrentUpdate)
-        }
         Error::NoCapacity { .. } => "no_capacity",
-        Error::ProviderGenerationLimit { .. } | Error::ConsumerGenerationLimit { .. } => {
-            name_of(ReasonCode::ProviderGenerationLimit)
-        }
         Error::Busy { .. } => "busy",
         Error::Unavailable { .. } => "unavailable",
         Error::UnknownOutcome { .. } => "unknown_outcome",
-        _ => OTHER,
+        _ => error.claim_code().map_or(OTHER, ReasonCode::short_name),
     }
 }
 

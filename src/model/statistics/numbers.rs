@@ -11,11 +11,13 @@ use crate::db::schema::consumers;
 use crate::db::{PoolState, WriterStatistics};
 use crate::model::Model;
 use crate::model::census::Censuses;
+use crate::model::refusals::RefusalLog;
 use crate::search::Snapshot;
 
 /// The numbers of one process at one moment.
 pub struct ModelNumbers {
     pub claims: Arc<ClaimStatistics>,
+    pub refusals: Arc<RefusalLog>,
     pub writer: Arc<WriterStatistics>,
     /// Commands without an answer.
     pub unanswered: usize,
@@ -75,6 +77,7 @@ pub fn read(model: &Model) -> ModelNumbers {
     count_consumers(model);
     ModelNumbers {
         claims: Arc::clone(&model.claim_statistics),
+        refusals: Arc::clone(&model.refusals),
         writer: Arc::clone(model.writer.statistics()),
         unanswered: model.writer.unanswered(),
         snapshot_statistics: Arc::clone(model.store.statistics()),

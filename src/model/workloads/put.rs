@@ -62,6 +62,7 @@ pub async fn put_with(
         model
             .claim_statistics
             .note_workload(job.found.missing(&job.put), &answer);
+        model.refusals.note_workload(&job.put, &answer);
     }
     answer
 }

@@ -28,6 +28,8 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
             &[
                 "placet:claims:create",
                 "placet:candidates:list",
+                "placet:capacity:show",
+                "placet:explain:show",
                 "placet:workloads:update",
             ],
         ),
@@ -37,10 +39,16 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
             &["placet:domains:list", "placet:providers:list"],
         ),
         ("resource_providers:show", &["placet:providers:show"]),
-        ("resource_providers:usages", &["placet:domains:list"]),
+        (
+            "resource_providers:usages",
+            &["placet:capacity:show", "placet:domains:list"],
+        ),
         ("resource_providers:update", &["placet:providers:update"]),
         ("resource_providers:traits:update", &["placet:providers:update"]),
-        ("resource_providers:inventories:list", &["placet:limits:list"]),
+        (
+            "resource_providers:inventories:list",
+            &["placet:explain:show", "placet:limits:list"],
+        ),
         ("resource_providers:inventories:show", &["placet:limits:show"]),
         ("resource_providers:inventories:update", &["placet:limits:update"]),
         (
@@ -49,6 +57,7 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
                 "placet:workloads:list",
                 "placet:workloads:show",
                 "placet:violations:list",
+                "placet:refusals:list",
             ],
         ),
     ] {

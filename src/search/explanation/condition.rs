@@ -44,6 +44,30 @@ pub enum Condition {
     SameSubtree { index: usize },
 }
 
+impl Condition {
+    /// The group of a condition of a group. `None` for a condition of the request, or between groups.
+    pub fn group(self) -> Option<usize> {
+        match self {
+            Condition::Requirement { group }
+            | Condition::Inventory { group, .. }
+            | Condition::InTree { group }
+            | Condition::MemberOf { group, .. }
+            | Condition::NotMemberOf { group }
+            | Condition::Trait { group, .. }
+            | Condition::NoTrait { group } => Some(group),
+            Condition::Where { group } => group,
+            Condition::State
+            | Condition::InDomain { .. }
+            | Condition::NotInDomain { .. }
+            | Condition::RootTrait { .. }
+            | Condition::NoRootTrait
+            | Condition::Amount { .. }
+            | Condition::Isolation
+            | Condition::SameSubtree { .. } => None,
+        }
+    }
+}
+
 /// The conditions of a request, in their order.
 #[derive(Debug)]
 pub struct Conditions<'a> {

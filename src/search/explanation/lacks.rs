@@ -36,6 +36,30 @@ pub fn lacks_in_host(
     host: Slot,
     settings: &SearchSettings,
 ) -> Result<Vec<Lack>> {
+    let mut least: Option<(f64, Vec<Lack>)> = None;
+    each_way_lacks(snapshot, request, Some(host), settings, |_, lacks| {
+        let share = greatest_share(&lacks);
+        if least.as_ref().is_none_or(|(known, _)| share < *known) {
+            least = Some((share, lacks));
+        }
+    })?;
+    Ok(least.map_or_else(Vec::new, |(_, lacks)| lacks))
+}
+
+/// The distance of a way to serve the request: the greatest share of a requested amount that is missing.
+pub(super) fn greatest_share(lacks: &[Lack]) -> f64 {
+    lacks.iter().map(|lack| lack.share).fold(0.0, f64::max)
+}
+
+/// Calls `found` with each host and the amounts missing, for the first ways of each tree to serve the request if
+/// amounts do not count. Returns whether these were all ways.
+pub(super) fn each_way_lacks(
+    snapshot: &Snapshot,
+    request: &Request,
+    only: Option<Slot>,
+    settings: &SearchSettings,
+    mut found: impl FnMut(Slot, Vec<Lack>),
+) -> Result<bool> {
     let no_rules = AmountRulesByClass::equal(AmountRules {
         units: false,
         capacity: None,
@@ -44,15 +68,9 @@ pub fn lacks_in_host(
         max_combinations: MAX_WAYS,
         ..settings.clone()
     };
-    let mut least: Option<(f64, Vec<Lack>)> = None;
-    search_of_trees(snapshot, request, no_rules, Some(host), &settings)?.each_way(|_, candidate| {
-        let lacks = lacks(snapshot, request, &candidate(), settings.strict_step);
-        let share = lacks.iter().map(|lack| lack.share).fold(0.0, f64::max);
-        if least.as_ref().is_none_or(|(known, _)| share < *known) {
-            least = Some((share, lacks));
-        }
-    })?;
-    Ok(least.map_or_else(Vec::new, |(_, lacks)| lacks))
+    search_of_trees(snapshot, request, no_rules, only, &settings)?.each_way(|host, candidate| {
+        found(host, lacks(snapshot, request, &candidate(), settings.strict_step));
+    })
 }
 
 /// The amounts missing for a candidate.

@@ -104,6 +104,17 @@ impl Units {
         allowed.find(|amount| *amount > 0 && *amount <= most && self.allow(*amount, strict))
     }
 
+    /// The smallest allowed amount that is at least `least`, which is above zero.
+    pub fn smallest_allowed(self, least: i64, strict: bool) -> Option<i64> {
+        let step = i64::from(self.step_size);
+        let least = least.max(self.min_unit.into());
+        let in_steps = (step > 0).then(|| least.saturating_add((step - least % step) % step));
+        let allowed = [Some(least), in_steps].into_iter().flatten();
+        allowed
+            .filter(|amount| *amount > 0)
+            .find(|amount| self.allow(*amount, strict))
+    }
+
     /// Whether a sum of allowed amounts may be no multiple of `step_size`.
     pub fn may_sum_between_steps(self, strict: bool) -> bool {
         !strict && (self.step_size <= 0 || self.min_unit % self.step_size != 0)
@@ -134,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_allowed_amount_is_the_last_of_all_allowed_amounts() {
+    fn the_allowed_amounts_next_to_an_amount_are_the_last_and_the_first_of_all() {
         for (min_unit, max_unit, step_size) in [(5, 20, 10), (1, 16, 1), (4, 64, 4), (7, 6, 1), (3, 30, 0), (25, 30, 9)]
         {
             let units = Inventory {
@@ -147,6 +158,12 @@ mod tests {
             for (most, strict) in (0..40).flat_map(|most| [(most, false), (most, true)]) {
                 let last = (1..=most).rev().find(|amount| units.allow(*amount, strict));
                 assert_eq!(units.largest_allowed(most, strict), last, "{units:?}, {most}, {strict}");
+                let first = (most.max(1)..=100).find(|amount| units.allow(*amount, strict));
+                assert_eq!(
+                    units.smallest_allowed(most.max(1), strict),
+                    first,
+                    "{units:?}, {most}, {strict}"
+                );
             }
         }
     }

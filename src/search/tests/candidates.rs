@@ -273,7 +273,7 @@ fn each_host_is_left_out_by_the_first_condition_that_the_host_fails() {
         forbidden: set(&["a3"]),
     };
     ask.root_required.forbidden = set(&["T4"]);
-    let explanation = explain(&snapshot, &ask, &settings()).unwrap();
+    let explanation = explain(&snapshot, &ask, None, &settings()).unwrap();
     let amount = |rule| Condition::Amount { rule, class: 0 };
     let expected = [
         (Condition::Inventory { group: 0, index: 0 }, vec![8]),
@@ -312,7 +312,7 @@ fn hosts_whose_pool_is_full_lack_room_wherever_the_pool_is() {
         let ask = request(group(&[("VCPU", 1), ("DISK_GB", 1)]));
         for seed in 0..8 {
             let settings = SearchSettings { seed, ..settings() };
-            let explanation = explain(&snapshot, &ask, &settings).unwrap();
+            let explanation = explain(&snapshot, &ask, None, &settings).unwrap();
             let mut thinnings = explanation.thinnings().filter(|it| it.left_out > 0);
             let room = thinnings.next().unwrap();
             assert_eq!(

@@ -336,7 +336,7 @@ fn conditions_on_hosts_leave_out_one_host_after_the_other() {
             only_up: true,
             ..condition_on_hosts("a == 2")
         };
-        let explanation = explain(&snapshot, &request, &settings()).unwrap();
+        let explanation = explain(&snapshot, &request, None, &settings()).unwrap();
         let ids = |at| explanation.left_out(at).map(|slot| snapshot.id(slot).0).collect();
         let found = explanation.thinnings().enumerate().filter(|(_, it)| it.left_out > 0);
         let found: Vec<(Condition, Vec<i32>)> = found.map(|(at, it)| (it.condition, ids(at))).collect();

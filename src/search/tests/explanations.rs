@@ -4,12 +4,16 @@
 use proptest::prelude::*;
 
 use super::oracle::{self, World};
-use super::properties::{build, config};
+use super::properties::{build, config, scatter};
 use super::requests::{packing, request};
 use super::worlds::{pools, world};
 use super::*;
+use crate::interrupt::Interrupt;
 use crate::search::snapshot::AmountRule;
-use crate::search::{Condition, Conditions, Lack, explain, lacks_in_host};
+use crate::search::{
+    Condition, Conditions, Edit, ExplainedRequest, Lack, RequestChange, explain, failed_conditions, lacks_in_host,
+    nearest, single_changes,
+};
 
 const SHARES: TraitId = TraitId(1);
 
@@ -74,7 +78,7 @@ fn left_by_oracle(world: &World, conditions: &Conditions, held: &[Condition]) ->
 
 fn check_thinnings(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
     let snapshot = build(world);
-    let explanation = explain(&snapshot, request, &settings()).unwrap();
+    let explanation = explain(&snapshot, request, None, &settings()).unwrap();
     prop_assert!(explanation.is_exact);
     let all = &explanation.conditions.all;
     let mut before = left_by_oracle(world, &explanation.conditions, &[]);
@@ -129,8 +133,127 @@ fn check_lacks(world: &World, request: &Request) -> std::result::Result<(), Test
     Ok(())
 }
 
+/// Without the failed conditions the host has a candidate; with any of them at the end of the list, the host has none.
+fn check_failed(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
+    let snapshot = build(world);
+    let conditions = Conditions::of(request);
+    for host in snapshot.hosts() {
+        let (failed, is_exact) = failed_conditions(&snapshot, request, host, &settings()).unwrap();
+        prop_assert!(is_exact);
+        prop_assert!(failed.is_sorted_by(|one, next| one < next), "{:?}", failed);
+        for count in 0..=failed.len() {
+            let all = conditions.all.iter().copied();
+            let held: Vec<Condition> = all.filter(|it| !failed[..count].contains(it)).collect();
+            let has_candidate = left_by_oracle(world, &conditions, &held).contains(&snapshot.id(host).0);
+            prop_assert_eq!(has_candidate, count == failed.len(), "{} of {:?}", count, failed);
+        }
+    }
+    Ok(())
+}
+
+/// The nearest hosts have the least missing shares of all hosts without a candidate.
+fn check_nearest(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
+    // The providers of a tree lie apart in memory.
+    let snapshot = scatter(world);
+    let serving = serving_by_oracle(world, request);
+    let mut shares = Vec::new();
+    for host in snapshot.hosts().filter(|host| !serving.contains(&snapshot.id(*host).0)) {
+        let Ok(lacks) = lacks_in_host(&snapshot, request, host, &settings()) else {
+            break;
+        };
+        shares.extend(lacks.iter().map(|lack| lack.share).reduce(f64::max));
+    }
+    shares.sort_by(f64::total_cmp);
+    let explanation = explain(&snapshot, request, None, &settings()).unwrap();
+    for count in [1, 100] {
+        let (found, _) = nearest(&snapshot, &explanation, count, &settings(), &Interrupt::default()).unwrap();
+        let hosts: BTreeSet<Slot> = found.iter().map(|nearest| nearest.host).collect();
+        prop_assert_eq!(hosts.len(), found.len());
+        let found: Vec<f64> = found.iter().map(|nearest| nearest.share).collect();
+        prop_assert_eq!(&found[..], &shares[..count.min(shares.len())]);
+    }
+    Ok(())
+}
+
+/// Each condition whose removal gives a host a candidate is a change. So are the next amounts with a candidate.
+fn check_changes(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
+    let snapshot = build(world);
+    // Before trees were searched, each group requested resources.
+    let request = Request {
+        nested: true,
+        ..request.clone()
+    };
+    let explanation = explain(&snapshot, &request, None, &settings()).unwrap();
+    if !explanation.with_candidate().is_empty() {
+        return Ok(());
+    }
+    let (changes, is_exact) = single_changes(&snapshot, &explanation, &settings(), &Interrupt::default()).unwrap();
+    prop_assert!(is_exact);
+    prop_assert_eq!(changes, changes_by_oracle(world, &explanation));
+    Ok(())
+}
+
+fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<RequestChange> {
+    let conditions = &explanation.conditions;
+    let mut changes = Vec::new();
+    for &removed in &conditions.all {
+        let is_removable = match removed {
+            Condition::Inventory { group, .. } => conditions.request.groups[group].resources.len() > 1,
+            Condition::Requirement { .. } | Condition::State | Condition::Amount { .. } => false,
+            _ => true,
+        };
+        let held: Vec<Condition> = conditions.all.iter().copied().filter(|it| *it != removed).collect();
+        let hosts = left_by_oracle(world, conditions, &held).len();
+        changes.extend((is_removable && hosts > 0).then_some(RequestChange {
+            edit: Edit::Without(removed),
+            hosts,
+        }));
+    }
+    for &condition in &conditions.all {
+        let Condition::Inventory { group, index } = condition else {
+            continue;
+        };
+        let requested = conditions.request.groups[group].resources[index].1;
+        let with = |amount: i64| {
+            let mut changed = conditions.request.clone();
+            for alike in conditions.alike(group) {
+                changed.groups[alike].resources[index].1 = amount;
+            }
+            let hosts = serving_by_oracle(world, &changed).len();
+            let edit = Edit::Amount { group, index, amount };
+            (hosts > 0).then_some(RequestChange { edit, hosts })
+        };
+        changes.extend((1..requested).rev().find_map(with));
+        changes.extend((requested + 1..=GREATEST_STEP + requested).find_map(with));
+    }
+    changes
+}
+
+/// No allowed amount of these worlds is further from the next one.
+const GREATEST_STEP: i64 = 64;
+
 proptest! {
     #![proptest_config(config())]
+
+    #[test]
+    fn without_the_failed_conditions_a_host_has_a_candidate(world in world(), request in request()) {
+        check_failed(&world, &request)?;
+    }
+
+    #[test]
+    fn the_nearest_hosts_lack_least(world in world(), request in request()) {
+        check_nearest(&world, &request)?;
+    }
+
+    #[test]
+    fn single_changes_are_those_of_the_oracle(world in world(), request in request()) {
+        check_changes(&world, &request)?;
+    }
+
+    #[test]
+    fn single_changes_with_pools_are_those_of_the_oracle((world, request) in pools()) {
+        check_changes(&world, &request)?;
+    }
 
     #[test]
     fn a_condition_leaves_out_what_the_oracle_says(world in world(), request in request()) {

@@ -2,6 +2,7 @@
 //! answer.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -84,17 +85,17 @@ impl Named for GroupPolicy {
         &[("none", GroupPolicy::None), ("isolate", GroupPolicy::Isolate)];
 }
 
-/// All parameters of `GET /v1/candidates`, for the description.
-pub struct ListParameters;
+/// All parameters of an operation, for the description: the parameters of the query, and the operation's own `A`.
+pub struct BesideQuery<A>(PhantomData<A>);
 
-impl JsonSchema for ListParameters {
+impl<A: JsonSchema> JsonSchema for BesideQuery<A> {
     fn schema_name() -> Cow<'static, str> {
-        "ListParameters".into()
+        A::schema_name()
     }
 
     /// A parameter of a group may have a suffix.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut parameters = members::<AnswerParameters>(generator);
+        let mut parameters = members::<A>(generator);
         parameters.append(&mut members::<QueryParameters>(generator));
         let groups = members::<GroupParameters<1>>(generator).into_iter();
         let groups = groups.map(|(name, schema)| {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::Error;
+use crate::model::explain::QueryText;
 
 fn request(query: &str) -> Result<Request> {
     read_list(&format!("resources=VCPU:1&{query}")).map(|list| list.request)
@@ -237,4 +238,23 @@ fn a_query_has_a_limited_number_of_groups() {
         refused,
         "same_subtree: the parameter occurs 1001 times; at most 1000 times are allowed."
     );
+}
+
+#[test]
+fn a_request_as_a_query_string_is_read_as_the_same_request() {
+    for query in [
+        "resources=VCPU:2,MEMORY_MB:512",
+        "resources=VCPU:2&required=HW_CPU_X86_AVX2,!CUSTOM_OLD&required=in:CUSTOM_A,CUSTOM_B",
+        "resources=VCPU:2&member_of=in:6f000000-0000-4000-8000-00000000000a,6f000000-0000-4000-8000-00000000000b\
+         &member_of=!6f000000-0000-4000-8000-00000000000c&in_tree=6f000000-0000-4000-8000-00000000000d",
+        "resources_A=VCPU:2&resources_B=VCPU:3&group_policy=isolate&same_subtree=_A,_B&required_B=CUSTOM_B",
+        "resources=VCPU:1&root_required=CUSTOM_A,!CUSTOM_B",
+        "resources=VCPU:1&where=Name%20%3D%3D%20%22a%20b%26c%2B%25%23%3B%22%20%7C%7C%20!(Speed%20%3C%205)",
+        "resources_1=VCPU:1&where_1=Speed%20%3E%3D%205",
+        "resources=VCPU:1&in_domain=fault:fd:/dc1&in_domain=fault:fd:/dc2&not_in_domain=upgrade:UD%201",
+    ] {
+        let read = |query: &str| read_list(query).unwrap().request;
+        let written = QueryText::of(&read(query), usize::MAX);
+        assert_eq!(read(&written.text), read(query), "{}", written.text);
+    }
 }

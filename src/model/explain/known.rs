@@ -1,0 +1,143 @@
+//! The reasons of the last refused queries.
+//!
+//! In a full cloud, callers repeat the same few queries, and the snapshot rarely changes. An explanation takes many
+//! times as long as the empty search before, so equal queries on one version of the snapshot share an explanation.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::QueryText;
+use crate::error::{Reasons, Result};
+use crate::search::{Request, Snapshot};
+
+/// The number of kept explanations.
+const MAX_KEPT: usize = 64;
+/// The reasons of a longer query are not kept.
+const MAX_QUERY_BYTES: usize = 2_000;
+
+/// The last explanations, the oldest first.
+#[derive(Debug, Default)]
+pub struct KnownReasons(Mutex<VecDeque<KnownExplanation>>);
+
+#[derive(Debug)]
+struct KnownExplanation {
+    snapshot: Weak<Snapshot>,
+    /// Whether normal limits count.
+    is_normal: bool,
+    query: QueryText,
+    reasons: Reasons,
+}
+
+impl KnownReasons {
+    /// The reasons of a query on a version of the snapshot. `explain` is called if the reasons are not known.
+    ///
+    /// # Errors
+    /// Of `explain`.
+    pub fn of(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        (request, is_normal): (&Request, bool),
+        explain: impl FnOnce() -> Result<Reasons>,
+    ) -> Result<Reasons> {
+        let query = QueryText::of(request, MAX_QUERY_BYTES);
+        if query.is_cut {
+            return explain();
+        }
+        let is_same = |known: &&KnownExplanation| {
+            std::ptr::eq(known.snapshot.as_ptr(), Arc::as_ptr(snapshot))
+                && known.is_normal == is_normal
+                && known.query == query
+        };
+        if let Some(known) = self.lock().iter().find(is_same) {
+            return Ok(known.reasons.clone());
+        }
+        let reasons = explain()?;
+        let mut all = self.lock();
+        // A weak reference keeps the memory of a version, whose content is gone.
+        all.retain(|known| known.snapshot.strong_count() > 0);
+        if all.len() == MAX_KEPT {
+            all.pop_front();
+        }
+        all.push_back(KnownExplanation {
+            snapshot: Arc::downgrade(snapshot),
+            is_normal,
+            query,
+            reasons: reasons.clone(),
+        });
+        Ok(reasons)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<KnownExplanation>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Reason, ReasonCode};
+    use crate::search::{Group, HostConditions, Traits};
+
+    fn request(amount: usize) -> Request {
+        let group = Group {
+            resources: vec![("VCPU".to_owned(), amount as i64)],
+            ..Group::default()
+        };
+        Request {
+            groups: vec![group],
+            group_policy: None,
+            same_subtrees: Vec::new(),
+            root_required: Traits::default(),
+            host: HostConditions::default(),
+            limit: None,
+            nested: true,
+        }
+    }
+
+    #[test]
+    fn an_equal_query_on_the_same_version_is_explained_once() {
+        let (known, version, next) = (KnownReasons::default(), Arc::default(), Arc::default());
+        let mut explanations = 0;
+        let mut ask = |snapshot: &Arc<Snapshot>, amount: usize, is_normal: bool| {
+            let reasons = known.of(snapshot, (&request(amount), is_normal), || {
+                explanations += 1;
+                Ok(Reasons::from(Reason::new(
+                    ReasonCode::NoRoom,
+                    format!("{amount} {is_normal}"),
+                )))
+            });
+            (reasons.unwrap().kept()[0].detail.clone(), explanations)
+        };
+        assert_eq!(ask(&version, 1, false), ("1 false".to_owned(), 1));
+        assert_eq!(ask(&version, 1, false), ("1 false".to_owned(), 1));
+        assert_eq!(ask(&version, 1, true), ("1 true".to_owned(), 2));
+        assert_eq!(ask(&version, 2, false), ("2 false".to_owned(), 3));
+        assert_eq!(ask(&next, 1, false), ("1 false".to_owned(), 4));
+        assert_eq!(ask(&version, 1, false), ("1 false".to_owned(), 4));
+    }
+
+    #[test]
+    fn the_reasons_of_a_long_query_are_not_kept() {
+        let (known, version) = (KnownReasons::default(), Arc::default());
+        let mut long = request(1);
+        long.groups[0].resources[0].0 = "X".repeat(MAX_QUERY_BYTES);
+        known.of(&version, (&long, false), || Ok(Reasons::default())).unwrap();
+        assert!(known.lock().is_empty());
+    }
+
+    #[test]
+    fn the_explanations_are_bounded_and_end_with_their_version() {
+        let (known, version) = (KnownReasons::default(), Arc::default());
+        for amount in 0..MAX_KEPT + 5 {
+            known
+                .of(&version, (&request(amount), false), || Ok(Reasons::default()))
+                .unwrap();
+        }
+        assert_eq!(known.lock().len(), MAX_KEPT);
+        drop(version);
+        known
+            .of(&Arc::default(), (&request(0), false), || Ok(Reasons::default()))
+            .unwrap();
+        assert_eq!(known.lock().len(), 1);
+    }
+}
