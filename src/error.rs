@@ -6,6 +6,7 @@
 
 mod detail;
 mod reason;
+mod reason_code;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use thiserror::Error;
 
 pub use detail::Detail;
-pub use reason::{ClaimRefusal, NoPlace, Reason, ReasonCode, Reasons, RefusedConsumer, Room, named};
+pub use reason::{ClaimRefusal, NoPlace, Reason, Reasons, RefusedConsumer, Room, named};
+pub use reason_code::ReasonCode;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

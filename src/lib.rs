@@ -9,6 +9,7 @@ pub(crate) mod backoff;
 pub(crate) mod caller;
 pub mod cli;
 pub(crate) mod config;
+pub(crate) mod cut;
 pub(crate) mod db;
 pub(crate) mod error;
 pub(crate) mod fair_queue;

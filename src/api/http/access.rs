@@ -8,6 +8,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::headers::text;
 use super::request_head::RequestHead;
+use crate::cut::cut;
 use crate::log_context::{self, CallerIds, Field};
 use crate::policy::Caller;
 
@@ -157,12 +158,6 @@ const MAX_LOGGED_ID_BYTES: usize = 64;
 /// The beginning of a text from the client, for the log.
 pub fn shortened(text: &str) -> &str {
     cut(text, MAX_LOGGED_BYTES)
-}
-
-fn cut(text: &str, bytes: usize) -> &str {
-    let longest = text.len().min(bytes);
-    let end = (0..=longest).rev().find(|&at| text.is_char_boundary(at));
-    &text[..end.unwrap_or_default()]
 }
 
 /// Text from the client, escaped: the text must not end the log line or move the terminal's cursor.
