@@ -254,7 +254,16 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
 }
 
 /// Routes with answers from memory, which a replica of the database cannot serve.
-const FROM_MEMORY: [&str; 5] = [PROVIDERS, CANDIDATES, NATIVE, NATIVE_CANDIDATES, DOMAINS];
+const FROM_MEMORY: [&str; 8] = [
+    PROVIDERS,
+    CANDIDATES,
+    NATIVE,
+    NATIVE_CANDIDATES,
+    CAPACITY,
+    EXPLAIN,
+    DOMAINS,
+    REFUSALS,
+];
 
 /// The paths of the routes in `names`, which may read from a lagging replica. A name has the form `GET /usages`.
 ///

@@ -207,6 +207,9 @@ fn slave_routes_may_be_only_gets_that_read_rows() {
         "GET /",
         "GET /allocation_candidates",
         "GET /resource_providers",
+        "GET /v1/capacity",
+        "GET /v1/explain",
+        "GET /v1/refusals",
     ];
     for name in wrong {
         let refused = named(&["GET /usages", name]).unwrap_err();
