@@ -66,6 +66,12 @@ fn condition_counts(
             _ => None,
         };
         interrupt.spend((thinning.left_out as u64).div_ceil(OPERATIONS_A_STEP));
+        if thinning.conditions > 1 {
+            return ConditionCounts {
+                thinning,
+                reasons: vec![(words.merged(thinning), thinning.left_out)],
+            };
+        }
         let causes = causes(snapshot, explanation, at, thinning).into_iter();
         let reasons = causes.map(|(cause, count)| (words.reason(thinning.condition, count, room, cause), count));
         ConditionCounts {

@@ -17,6 +17,7 @@ mod host_set;
 mod lacks;
 mod nearest;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::request::Request;
@@ -40,7 +41,9 @@ pub struct ExplainedRequest<'a> {
     pub only: Option<Slot>,
     /// The hosts with a candidate for the first n conditions, by n. Equal neighbours share a set.
     left: Vec<Arc<HostSet>>,
-    /// False if a search gave up trees.
+    /// Conditions that were not compared one by one: the index of the last condition, and the index of the first.
+    merged: BTreeMap<usize, usize>,
+    /// False if a search gave up trees, or if conditions were not compared one by one.
     pub is_exact: bool,
 }
 
@@ -48,6 +51,9 @@ pub struct ExplainedRequest<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thinning {
     pub condition: Condition,
+    /// The number of conditions that leave out these hosts together, the condition and conditions before: 1, unless the
+    /// budget ended the comparison.
+    pub conditions: usize,
     /// The number of hosts left out by the condition.
     pub left_out: usize,
     /// The number of hosts with a candidate for the conditions so far.
@@ -71,6 +77,7 @@ pub fn explain<'a>(
         conditions: explainer.conditions,
         only,
         left,
+        merged: explainer.merged,
         is_exact: explainer.is_exact,
     })
 }
@@ -96,7 +103,7 @@ pub fn first_failed_but_room(
 
 /// The conditions failed by a host, in their order. Of conditions that fail together the first is removed, then the
 /// conditions left are tried again: without the failed conditions the host has a candidate. Empty if the host has a
-/// candidate. Also returns whether no search gave up trees.
+/// candidate. Also returns whether these are all: no search gave up trees, and the budget was enough.
 ///
 /// # Errors
 /// As of [`explain`].
@@ -111,6 +118,9 @@ pub fn failed_conditions(
     while let Some(condition) = explainer.first_failed()? {
         explainer.removed.insert(condition);
         failed.push(condition);
+        if explainer.is_spent() {
+            return Ok((failed, false));
+        }
     }
     Ok((failed, explainer.is_exact))
 }
@@ -118,9 +128,10 @@ pub fn failed_conditions(
 impl<'a> ExplainedRequest<'a> {
     /// The conditions in their order.
     pub fn thinnings(&self) -> impl Iterator<Item = Thinning> {
-        let steps = self.conditions.all.iter().zip(self.left.windows(2));
-        steps.map(|(&condition, sets)| Thinning {
+        let steps = self.conditions.all.iter().zip(self.left.windows(2)).enumerate();
+        steps.map(|(at, (&condition, sets))| Thinning {
             condition,
+            conditions: self.merged.get(&at).map_or(1, |first| at + 1 - first),
             left_out: sets[0].len() - sets[1].len(),
             left: sets[1].len(),
         })

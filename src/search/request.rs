@@ -28,6 +28,20 @@ pub struct Request {
 const CONDITIONS_A_STEP: usize = 16;
 
 impl Request {
+    /// A request of the newest microversion without further conditions.
+    #[cfg(test)]
+    pub fn of_groups(groups: Vec<Group>) -> Request {
+        Request {
+            groups,
+            group_policy: None,
+            same_subtrees: Vec::new(),
+            root_required: Traits::default(),
+            host: HostConditions::default(),
+            limit: None,
+            nested: true,
+        }
+    }
+
     /// How many steps the scan of one block counts as: more than one for a request with many conditions.
     pub(super) fn steps_a_block(&self) -> u64 {
         let host = &self.host;

@@ -126,21 +126,14 @@ pub(super) fn group(resources: &[(&str, i64)]) -> Group {
 }
 
 pub(super) fn request(group: Group) -> Request {
-    Request {
-        groups: vec![group],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        host: Default::default(),
-        limit: None,
-        nested: true,
-    }
+    Request::of_groups(vec![group])
 }
 
 /// Small, so that random worlds of a few providers reach the bound and the eviction of waiting trees.
 const TIGHT_LIMITS: SearchLimits = SearchLimits {
     steps_before_bound: 0,
     waiting_words: 500,
+    explanation_searches: usize::MAX,
 };
 
 pub(super) fn settings() -> SearchSettings {

@@ -10,7 +10,9 @@ use answer::CandidateList;
 pub use given_query::GivenQuery;
 use parameters::AnswerParameters;
 pub use parameters::BesideQuery;
-pub use request::read_request;
+use request::read_request;
+
+use serde::de::DeserializeOwned;
 
 use super::native::{Noun, NounOperation, UnreadParameters};
 use super::native_keys::check_ampersands;
@@ -48,18 +50,21 @@ pub static NOUN: Noun = Noun {
             within them and the purpose may go over them, the candidates are those within the capacity.",
     )
     .answer::<CandidateList>()
-    .refusals(&[
-        "BadRequest",
-        "InvalidExpression",
-        "BadQueryValue",
-        "DuplicateQueryKey",
-        "MissingQueryValue",
-        "UnknownClassInQuery",
-        "UnknownTraitsInQuery",
-        "UnknownTraitsInCandidates",
-        "Busy",
-    ])],
+    .refusals(SEARCH_REFUSALS)],
 };
+
+/// The refusals of a search with a query.
+pub const SEARCH_REFUSALS: &[&str] = &[
+    "BadRequest",
+    "InvalidExpression",
+    "BadQueryValue",
+    "DuplicateQueryKey",
+    "MissingQueryValue",
+    "UnknownClassInQuery",
+    "UnknownTraitsInQuery",
+    "UnknownTraitsInCandidates",
+    "Busy",
+];
 
 /// A request for candidates, and the parts of the answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,12 +84,7 @@ pub struct CandidatesQuery {
 /// # Errors
 /// As of [`read_request`].
 pub fn read_list(query: &str) -> Result<CandidatesQuery> {
-    check_ampersands(query)?;
-    let query = Query::parse(query)?;
-    let mut parameters = UnreadParameters::of(&query)?;
-    let answer: AnswerParameters = parameters.take()?;
-    let request = read_request::<1>(parameters)?;
-    check_query(&query)?;
+    let (answer, request): (AnswerParameters, Request) = read_beside_query(query)?;
     Ok(CandidatesQuery {
         request: Request {
             limit: answer.limit.map(|limit| usize::try_from(limit.0).unwrap_or(usize::MAX)),
@@ -95,6 +95,20 @@ pub fn read_list(query: &str) -> Result<CandidatesQuery> {
         has_summaries: answer.summaries,
         has_names: true,
     })
+}
+
+/// Reads the query string of an operation with a query, and the parameters beside the query.
+///
+/// # Errors
+/// As of [`read_request`].
+pub fn read_beside_query<A: DeserializeOwned>(query: &str) -> Result<(A, Request)> {
+    check_ampersands(query)?;
+    let query = Query::parse(query)?;
+    let mut parameters = UnreadParameters::of(&query)?;
+    let beside = parameters.take()?;
+    let request = read_request::<1>(parameters)?;
+    check_query(&query)?;
+    Ok((beside, request))
 }
 
 #[cfg(test)]

@@ -4,17 +4,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bad_request;
-use super::candidates::{BesideQuery, read_request};
-use super::native::{Name, Named, Noun, NounOperation, PageLimit, Text, UnreadParameters, Whole};
-use super::native_keys::check_ampersands;
+use super::candidates::{BesideQuery, SEARCH_REFUSALS, read_beside_query};
+use super::native::{Name, Named, Noun, NounOperation, PageLimit, Text, Whole};
 use super::output::json;
-use super::query::Query;
-use super::text_form::{check, check_query};
+use super::text_form::check;
 use crate::error::Result;
 use crate::model::capacity::{
     CapacityQuestion, CapacityReport, CloudPartKind, ConsumerBounds, FreeClass, PageOfParts, RoomReport,
 };
-use crate::search::Purpose;
+use crate::search::{Purpose, Request};
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
@@ -38,17 +36,7 @@ pub static NOUN: Noun = Noun {
             whether this number of consumers fits; `enough` is null if `count` is above `fits` and not above `at_most`.",
     )
     .answer::<CapacityAnswer>()
-    .refusals(&[
-        "BadRequest",
-        "InvalidExpression",
-        "BadQueryValue",
-        "DuplicateQueryKey",
-        "MissingQueryValue",
-        "UnknownClassInQuery",
-        "UnknownTraitsInQuery",
-        "UnknownTraitsInCandidates",
-        "Busy",
-    ])],
+    .refusals(SEARCH_REFUSALS)],
 };
 
 /// The kind of the parts of an answer.
@@ -89,14 +77,9 @@ struct CapacityParameters {
 /// Reads the query string of `GET /v1/capacity`. Also returns the wanted number of consumers.
 ///
 /// # Errors
-/// As of [`read_request`]. A dimension without `by=domain`, or none with it.
+/// As of [`read_beside_query`]. A dimension without `by=domain`, or none with it.
 pub fn read_show(query: &str) -> Result<(CapacityQuestion, Option<u64>)> {
-    check_ampersands(query)?;
-    let query = Query::parse(query)?;
-    let mut parameters = UnreadParameters::of(&query)?;
-    let asked: CapacityParameters = parameters.take()?;
-    let request = read_request::<1>(parameters)?;
-    check_query(&query)?;
+    let (asked, request): (CapacityParameters, Request) = read_beside_query(query)?;
     let kind = match (asked.by.map(|by| by.0), asked.dimension) {
         (Some(By::Domain), Some(dimension)) => {
             check("dimension", &dimension.0)?;

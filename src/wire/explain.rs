@@ -3,13 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::candidates::{BesideQuery, read_request};
-use super::native::{Name, Named, Noun, NounOperation, Text, UnreadParameters, Whole};
-use super::native_keys::check_ampersands;
+use super::candidates::{BesideQuery, read_beside_query};
+use super::native::{Name, Named, Noun, NounOperation, Text, Whole};
 use super::output::json;
-use super::query::Query;
 use super::reasons::ReasonAnswer;
-use super::text_form::check_query;
 use crate::error::Result;
 use crate::model::explain::report::{
     ChangeReport, ClassReport, ConditionReport, ExplainQuestion, ExplanationReport, LackReport, NearHost,
@@ -103,14 +100,9 @@ impl Default for NearestCount {
 /// Reads the query string of `GET /v1/explain`.
 ///
 /// # Errors
-/// As of [`read_request`].
+/// As of [`read_beside_query`].
 pub fn read_show(query: &str) -> Result<ExplainQuestion> {
-    check_ampersands(query)?;
-    let query = Query::parse(query)?;
-    let mut parameters = UnreadParameters::of(&query)?;
-    let explain: ExplainParameters = parameters.take()?;
-    let request = read_request::<1>(parameters)?;
-    check_query(&query)?;
+    let (explain, request): (ExplainParameters, Request) = read_beside_query(query)?;
     let is_native = explain.api.0 == ExplainedApi::Native;
     let host = HostConditions {
         only_up: is_native,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::allocation_candidates::CandidatesAnswer;
 use super::native::{Patch, Patched, read_merge_patch};
-use crate::search::{Group, Request, SearchSettings, Snapshot, Traits, candidates};
+use crate::search::{Group, Request, SearchSettings, Snapshot, candidates};
 use crate::version::Version;
 
 /// Compares the members of which null is described with the members of which null is read. `shown` has all members.
@@ -26,19 +26,11 @@ pub fn compare_nulls<T: Patched + DeserializeOwned>(shown: &[u8]) {
 
 /// The answer to `resources{suffix}=VCPU:{amount}`, without a limit, tree by tree.
 pub fn answer(version: Version, snapshot: &Arc<Snapshot>, suffix: &str, amount: i64) -> CandidatesAnswer {
-    let request = Request {
-        groups: vec![Group {
-            suffix: suffix.to_owned(),
-            resources: vec![("VCPU".to_owned(), amount)],
-            ..Group::default()
-        }],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        host: Default::default(),
-        limit: None,
-        nested: true,
-    };
+    let request = Request::of_groups(vec![Group {
+        suffix: suffix.to_owned(),
+        resources: vec![("VCPU".to_owned(), amount)],
+        ..Group::default()
+    }]);
     let found = candidates(Arc::clone(snapshot), &request, &SearchSettings::uncut(1)).expect("the class is known");
     CandidatesAnswer::new(version, Arc::clone(snapshot), &request, found.select())
 }

@@ -15,9 +15,12 @@ const MAX_KEPT: usize = 64;
 /// The reasons of a longer query are not kept.
 const MAX_QUERY_BYTES: usize = 2_000;
 
-/// The last explanations, the oldest first.
+/// The last explanations.
 #[derive(Debug, Default)]
-pub struct KnownReasons(Mutex<VecDeque<KnownExplanation>>);
+pub struct KnownReasons {
+    /// The oldest first.
+    kept: Mutex<VecDeque<KnownExplanation>>,
+}
 
 #[derive(Debug)]
 struct KnownExplanation {
@@ -68,7 +71,7 @@ impl KnownReasons {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<KnownExplanation>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,22 +79,21 @@ impl KnownReasons {
 mod tests {
     use super::*;
     use crate::error::{Reason, ReasonCode};
-    use crate::search::{Group, HostConditions, Traits};
+    use crate::search::Group;
+
+    impl KnownReasons {
+        /// The number of kept explanations.
+        pub fn count(&self) -> usize {
+            self.lock().len()
+        }
+    }
 
     fn request(amount: usize) -> Request {
         let group = Group {
             resources: vec![("VCPU".to_owned(), amount as i64)],
             ..Group::default()
         };
-        Request {
-            groups: vec![group],
-            group_policy: None,
-            same_subtrees: Vec::new(),
-            root_required: Traits::default(),
-            host: HostConditions::default(),
-            limit: None,
-            nested: true,
-        }
+        Request::of_groups(vec![group])
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
         let mut long = request(1);
         long.groups[0].resources[0].0 = "X".repeat(MAX_QUERY_BYTES);
         known.of(&version, (&long, false), || Ok(Reasons::default())).unwrap();
-        assert!(known.lock().is_empty());
+        assert_eq!(known.count(), 0);
     }
 
     #[test]
@@ -133,11 +135,11 @@ mod tests {
                 .of(&version, (&request(amount), false), || Ok(Reasons::default()))
                 .unwrap();
         }
-        assert_eq!(known.lock().len(), MAX_KEPT);
+        assert_eq!(known.count(), MAX_KEPT);
         drop(version);
         known
             .of(&Arc::default(), (&request(0), false), || Ok(Reasons::default()))
             .unwrap();
-        assert_eq!(known.lock().len(), 1);
+        assert_eq!(known.count(), 1);
     }
 }

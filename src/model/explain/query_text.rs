@@ -1,5 +1,6 @@
 //! A request as a query string, in the newest form of the query language.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -46,6 +47,9 @@ struct QueryWriter {
 impl QueryWriter {
     fn add_request(&mut self, request: &Request) {
         for group in &request.groups {
+            if self.query.is_cut {
+                return;
+            }
             self.add_group(group);
         }
         if let Some(policy) = request.group_policy {
@@ -76,12 +80,12 @@ impl QueryWriter {
 
     fn add_group(&mut self, group: &Group) {
         let suffix = &group.suffix;
-        let amounts: Vec<(&str, String)> = (group.resources.iter())
-            .map(|(class, amount)| (&**class, format!(":{amount}")))
-            .collect();
-        if !amounts.is_empty() {
-            let pieces = amounts.iter().map(|(class, amount)| [*class, amount]);
-            self.add("resources", suffix, separated(pieces));
+        if !group.resources.is_empty() {
+            let amounts = group.resources.iter().enumerate().flat_map(|(at, (class, amount))| {
+                let separator = if at == 0 { "" } else { "," };
+                [separator.into(), Cow::Borrowed(&**class), format!(":{amount}").into()]
+            });
+            self.add("resources", suffix, amounts);
         }
         for any_of in &group.traits.required {
             self.add("required", suffix, set(any_of));
@@ -116,7 +120,7 @@ impl QueryWriter {
     }
 
     /// Adds a parameter whose value is made of pieces, unless the query gets too long.
-    fn add<'p>(&mut self, name: &str, suffix: &str, value: impl IntoIterator<Item = &'p str>) {
+    fn add<'p, P: Into<Cow<'p, str>>>(&mut self, name: &str, suffix: &str, value: impl IntoIterator<Item = P>) {
         if self.query.is_cut {
             return;
         }
@@ -124,12 +128,13 @@ impl QueryWriter {
         let begin = text.len();
         text.extend([if text.is_empty() { "" } else { "&" }, name, suffix, "="]);
         for piece in value {
+            let piece = piece.into();
             // An encoded piece is no shorter.
             if text.len() + piece.len() > self.max_bytes {
                 self.query.is_cut = true;
                 break;
             }
-            text.extend(utf8_percent_encode(piece, ENCODED));
+            text.extend(utf8_percent_encode(&piece, ENCODED));
         }
         self.query.is_cut |= text.len() > self.max_bytes;
         if self.query.is_cut {
@@ -164,18 +169,9 @@ mod tests {
             resources: vec![(name, 1)],
             ..Group::default()
         };
-        let request = |names: [String; 3]| Request {
-            groups: ["", "_A", "_B"]
-                .into_iter()
-                .zip(names)
-                .map(|(suffix, name)| group(suffix, name))
-                .collect(),
-            group_policy: None,
-            same_subtrees: Vec::new(),
-            root_required: Traits::default(),
-            host: Default::default(),
-            limit: None,
-            nested: true,
+        let request = |names: [String; 3]| {
+            let groups = ["", "_A", "_B"].into_iter().zip(names);
+            Request::of_groups(groups.map(|(suffix, name)| group(suffix, name)).collect())
         };
         let long = request(["VCPU".to_owned(), "é".repeat(10_000_000), "PCPU".to_owned()]);
         let query = QueryText::of(&long, 100);

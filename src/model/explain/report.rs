@@ -16,10 +16,10 @@ use crate::search::{
     SearchSettings, Slot, Snapshot,
 };
 
-/// The budget of the comparison of hosts, in steps of the search.
-const NEAREST_STEPS: u64 = 100_000;
-/// The budget of the searches for changes.
-const CHANGES_STEPS: u64 = 100_000;
+/// The budget of the comparison of hosts, in steps of the search: some 80 ms. 10,000 nested hosts take 420,000.
+const NEAREST_STEPS: u64 = 1_000_000;
+/// The budget of the searches for changes: some 40 ms. 10,000 nested hosts take 22,000.
+const CHANGES_STEPS: u64 = 40_000;
 
 /// A query to be explained.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,7 +183,10 @@ impl<'a> Reporter<'a> {
     fn conditions(&self) -> Vec<ConditionReport> {
         let counted = condition_counts(self.snapshot, &self.explanation, &self.settings.interrupt);
         let reports = counted.into_iter().flat_map(|ConditionCounts { thinning, reasons }| {
-            let groups = self.groups(thinning.condition);
+            let groups = match thinning.conditions {
+                1 => self.groups(thinning.condition),
+                _ => Vec::new(),
+            };
             reasons.into_iter().map(move |(reason, left_out)| ConditionReport {
                 reason,
                 groups: groups.clone(),

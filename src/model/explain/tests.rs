@@ -44,15 +44,7 @@ fn request(suffix: &str, amount: i64) -> Group {
 }
 
 fn asking(groups: Vec<Group>) -> Request {
-    Request {
-        groups,
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        host: HostConditions::default(),
-        limit: None,
-        nested: true,
-    }
+    Request::of_groups(groups)
 }
 
 /// The sentences behind the first reason.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{Reason, ReasonCode};
 use crate::search::{
     self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, ProviderState,
-    Request, Slot, Snapshot, Traits, Truth,
+    Request, Slot, Snapshot, Thinning, Traits, Truth,
 };
 
 /// The most names in a sentence.
@@ -178,6 +178,15 @@ impl Words<'_> {
             }
         };
         Reason::new(code, format!("{what}."))
+    }
+
+    /// Conditions that were not compared one by one.
+    pub fn merged(&self, thinning: Thinning) -> Reason {
+        let Thinning {
+            left_out, conditions, ..
+        } = thinning;
+        let detail = format!("{left_out} hosts fail at least one of {conditions} conditions, too many to compare.");
+        Reason::new(ReasonCode::NoCandidate, detail)
     }
 
     fn amount(

@@ -131,22 +131,14 @@ impl EmptyAnswers {
 pub(super) mod tests {
     use super::*;
     use crate::log_context::CallerIds;
-    use crate::search::{Group, HostConditions, Traits};
+    use crate::search::Group;
 
     pub fn empty(amount: i64) -> EmptyAnswer {
         let group = Group {
             resources: vec![("VCPU".to_owned(), amount)],
             ..Group::default()
         };
-        let request = Request {
-            groups: vec![group],
-            group_policy: None,
-            same_subtrees: Vec::new(),
-            root_required: Traits::default(),
-            host: HostConditions::default(),
-            limit: None,
-            nested: true,
-        };
+        let request = Request::of_groups(vec![group]);
         EmptyAnswer {
             request: Arc::new(request),
             snapshot: Arc::default(),

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::replays::Rng;
 use super::*;
-use crate::error::{ReasonCode, Reasons};
+use crate::error::{Error, ReasonCode, Reasons};
 use crate::model::claims::{
     ClaimCandidate, ClaimPlanJob, ClaimQuery, PlaceAnswer, PlaceRequest, PlacedCall, RequestedConsumer, Wanted,
     place_with,
 };
+use crate::model::refusals::Filter;
 use crate::search::{Group, GroupPolicy, Interrupt, Purpose, Rank, Request, SearchSettings};
 
 pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
@@ -18,15 +19,7 @@ pub(super) fn query(amount: i64, rank: Option<Rank>) -> ClaimQuery {
         ..Group::default()
     };
     ClaimQuery {
-        request: Request {
-            groups: vec![group],
-            group_policy: None,
-            same_subtrees: Vec::new(),
-            root_required: Default::default(),
-            host: Default::default(),
-            limit: None,
-            nested: true,
-        },
+        request: Request::of_groups(vec![group]),
         rank,
     }
 }
@@ -266,6 +259,42 @@ async fn what_a_consumer_has_is_free_for_its_query() {
     // A request for a new consumer with this uuid is refused: the generation is compared.
     let exists = place(&f.model, gang(100..101, query(1, None))).await.unwrap_err();
     assert!(matches!(exists, Error::ClaimRefused(_)));
+}
+
+#[actix_web::test]
+async fn equal_refused_queries_share_an_explanation_of_one_version() {
+    let mut f = fixture();
+    f.host(1, 2).await.unwrap();
+    let (mut details, mut kept) = (Vec::new(), Vec::new());
+    for consumer in [10, 11, 12] {
+        if consumer == 12 {
+            f.host(2, 2).await.unwrap();
+        }
+        let refused = place(&f.model, gang(consumer..consumer + 1, query(3, None))).await;
+        let Err(Error::ClaimRefused(refusal)) = refused else {
+            panic!("{refused:?}");
+        };
+        details.push(refusal.consumers[0].reasons.kept()[0].detail.clone());
+        kept.push(f.model.known_reasons.count());
+    }
+    assert_eq!(kept[..2], [1, 1]);
+    assert_eq!(details[0], details[1]);
+    assert_eq!(
+        details[2],
+        "None of the 2 hosts can serve the query. 2 hosts are too small for VCPU."
+    );
+    let all = Filter {
+        limit: 9,
+        ..Filter::default()
+    };
+    let listed: Vec<_> = f
+        .model
+        .refusals
+        .list(&all)
+        .iter()
+        .map(|it| it.subject.clone())
+        .collect();
+    assert_eq!(listed, [12, 11, 10].map(|consumer| Some(uuid(consumer))));
 }
 
 /// A second search cannot help, so the call does not search until its deadline.

@@ -10,9 +10,7 @@ use crate::model::aggregates;
 use crate::model::claims::{ClaimCandidate, Wanted};
 use crate::model::inventories::Update;
 use crate::model::reads::unknown_names::Names;
-use crate::search::{
-    Group, Interrupt, MemberOf, ProviderQuery, Request, SearchLimits, SearchSettings, Traits, TreeOrder,
-};
+use crate::search::{Group, Interrupt, MemberOf, ProviderQuery, Request, SearchLimits, SearchSettings, TreeOrder};
 
 const HOST: &str = "abcdef00-0000-4000-8000-000000000001";
 const AGGREGATE: &str = "abcdef00-0000-4000-8000-00000000000a";
@@ -125,15 +123,7 @@ async fn a_candidate_is_found_by_each_spelling_of_its_tree() {
         in_tree: Some(HOST.to_uppercase()),
         ..Group::default()
     };
-    let request = Request {
-        groups: vec![group],
-        group_policy: None,
-        same_subtrees: Vec::new(),
-        root_required: Traits::default(),
-        host: Default::default(),
-        limit: None,
-        nested: true,
-    };
+    let request = Request::of_groups(vec![group]);
     let settings = SearchSettings {
         seed: 1,
         order: None,

@@ -1,6 +1,6 @@
 //! The searches of an explanation: which hosts have a candidate for some of the conditions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::condition::{Condition, Conditions};
@@ -20,8 +20,12 @@ pub(super) struct Explainer<'a, 's> {
     only: Option<Slot>,
     /// The conditions left out of all searches.
     pub removed: BTreeSet<Condition>,
-    /// False if a search gave up trees.
+    /// False if a search gave up trees, or if the budget ended the comparison of conditions.
     pub is_exact: bool,
+    /// The number of searches so far.
+    searches: usize,
+    /// Conditions that were not compared one by one: the index of the last condition, and the index of the first.
+    pub merged: BTreeMap<usize, usize>,
 }
 
 impl<'a, 's> Explainer<'a, 's> {
@@ -33,6 +37,8 @@ impl<'a, 's> Explainer<'a, 's> {
             only,
             removed: BTreeSet::new(),
             is_exact: true,
+            searches: 0,
+            merged: BTreeMap::new(),
         }
     }
 
@@ -53,6 +59,13 @@ impl<'a, 's> Explainer<'a, 's> {
             left[low + 1..high].fill(known);
             return Ok(());
         }
+        if self.is_spent() {
+            let known = Arc::clone(&left[low]);
+            left[low + 1..high].fill(known);
+            self.merged.insert(high - 1, low);
+            self.is_exact = false;
+            return Ok(());
+        }
         let middle = self.conditions.split(low, high);
         let within = Arc::clone(&left[low]);
         let mut found = self.left(middle, &within)?;
@@ -61,6 +74,11 @@ impl<'a, 's> Explainer<'a, 's> {
         left[middle] = Arc::new(found);
         self.divide(left, low, middle)?;
         self.divide(left, middle, high)
+    }
+
+    /// Whether the budget is used up.
+    pub fn is_spent(&self) -> bool {
+        self.searches >= self.settings.limits.explanation_searches
     }
 
     /// The first condition with which the only host has no candidate.
@@ -129,6 +147,7 @@ impl<'a, 's> Explainer<'a, 's> {
             RelaxedSearch::Unconditional => return Ok(within.clone()),
             RelaxedSearch::Search(search) => *search,
         };
+        self.searches += 1;
         let mut search = search_of_trees(self.snapshot, &request, rules, self.only, &self.settings)?;
         let is_exact = search.each_tree(|host| {
             if within.contains(host) {

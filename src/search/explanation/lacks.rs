@@ -22,6 +22,9 @@ pub struct Lack {
     pub share: f64,
 }
 
+/// To compare a way takes as long as this many steps of a search of trees.
+const STEPS_A_WAY: u64 = 6;
+
 /// Of each tree, this many ways to serve the request are compared.
 const MAX_WAYS: usize = 16;
 
@@ -69,6 +72,7 @@ pub(super) fn each_way_lacks(
         ..settings.clone()
     };
     search_of_trees(snapshot, request, no_rules, only, &settings)?.each_way(|host, candidate| {
+        settings.interrupt.spend(STEPS_A_WAY);
         found(host, lacks(snapshot, request, &candidate(), settings.strict_step));
     })
 }

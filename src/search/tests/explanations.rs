@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::oracle::{self, World};
 use super::properties::{build, config, scatter};
+use super::request as request_of;
 use super::requests::{packing, request};
 use super::worlds::{pools, world};
 use super::*;
@@ -231,6 +232,48 @@ fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<Reque
 
 /// No allowed amount of these worlds is further from the next one.
 const GREATEST_STEP: i64 = 64;
+
+/// A hundred hosts, of which each lacks another one of a hundred traits; and the traits as a request.
+fn without_a_trait_each() -> (Snapshot, Request) {
+    let traits = 1_000..1_100;
+    let names = traits.clone().map(|id| (TraitId(id), format!("T{id}").into()));
+    let classes = vec![(VCPU, "VCPU".into())];
+    let hosts = traits.clone().map(|lacking| {
+        let mut host = bare(lacking).with(VCPU, 1);
+        host.traits = traits.clone().filter(|id| *id != lacking).map(TraitId).collect();
+        host
+    });
+    let snapshot = Snapshot::build(Catalog::new(classes, names.collect(), Vec::new()), hosts.collect());
+    let mut group = group(&[("VCPU", 1)]);
+    group.traits.required = traits.map(|id| [format!("T{id}")].into()).collect();
+    (snapshot, request_of(group))
+}
+
+#[test]
+fn conditions_beyond_the_budget_are_counted_together() {
+    let (snapshot, request) = without_a_trait_each();
+    let with_budget = |explanation_searches| SearchSettings {
+        limits: SearchLimits {
+            explanation_searches,
+            ..settings().limits
+        },
+        ..settings()
+    };
+    for (searches, least_merged) in [(usize::MAX, 1), (50, 2), (0, 100)] {
+        let explanation = explain(&snapshot, &request, None, &with_budget(searches)).unwrap();
+        let thinnings: Vec<_> = explanation.thinnings().filter(|it| it.left_out > 0).collect();
+        assert_eq!(thinnings.iter().map(|it| it.left_out).sum::<usize>(), 100);
+        assert!(thinnings.iter().all(|it| it.left_out <= it.conditions), "{thinnings:?}");
+        assert!(
+            thinnings.iter().any(|it| it.conditions >= least_merged),
+            "{thinnings:?}"
+        );
+        assert_eq!(explanation.is_exact, searches == usize::MAX);
+    }
+    let host = snapshot.hosts().next().unwrap();
+    let (failed, is_exact) = failed_conditions(&snapshot, &request, host, &with_budget(0)).unwrap();
+    assert_eq!((failed.len(), is_exact), (1, false));
+}
 
 proptest! {
     #![proptest_config(config())]
