@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::batch::command::{Answer, Command, Write};
 use super::refusals::claiming_consumer;
 use super::service::Model;
-use super::statistics::ClaimedConsumers;
 use crate::caller::CallerKey;
 use crate::db::boot_instant::BootInstant;
 use crate::db::writer::RowNames;
@@ -60,12 +59,16 @@ impl Model {
 
     /// Executes a command of the caller: returns when the command is committed or refused.
     pub async fn submit_for<C: Write>(&self, caller: &CallerKey, command: C) -> Result<C::Answer> {
-        let command = command.into_command();
-        let (claimed, consumer) = (ClaimedConsumers::of(&command), claiming_consumer(&command));
+        self.submit_command(caller, command.into_command()).await?.typed()
+    }
+
+    /// As `submit_for`, for a command of any type.
+    pub async fn submit_command(&self, caller: &CallerKey, command: Command) -> Result<Answer> {
+        let (counts, consumer) = (command.counts, claiming_consumer(&command));
         let answer = self.send(caller, command, self.writer.deadline()).await;
-        self.claim_statistics.note(claimed, &answer);
+        self.claim_statistics.note(counts, &answer);
         self.refusals.note_claim(consumer, &answer);
-        answer?.typed()
+        answer
     }
 
     /// As `submit_for`, with a deadline.

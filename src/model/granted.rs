@@ -2,7 +2,7 @@
 //! lost allocations, the amounts and the providers.
 
 use super::Model;
-use super::allocations::{ConsumerClaim, ProviderShare};
+use super::allocations::{Claim, ConsumerClaim, ProviderShare};
 use super::claims::PlacedCall;
 use super::reshaper::Reshape;
 use super::workloads::{Deleted, Report, WorkloadRow};
@@ -16,7 +16,11 @@ const NAMED_CLASSES: usize = 8;
 type GrantedShare<'a> = (&'a str, Vec<(&'a str, i64)>);
 
 /// The allocations by a claim of OpenStack's routes.
-pub fn by_claim(model: &Model, consumers: &[ConsumerClaim]) -> String {
+pub fn by_claim(model: &Model, claim: &Claim) -> String {
+    by_consumers(model, &claim.consumers)
+}
+
+fn by_consumers(model: &Model, consumers: &[ConsumerClaim]) -> String {
     let (granting, releasing): (Vec<_>, Vec<_>) = consumers.iter().partition(|it| !it.allocations.is_empty());
     let first = granting.first().map(|first| {
         let shares = first.allocations.iter().map(|(provider, resources)| {
@@ -37,7 +41,7 @@ pub fn by_reshape(model: &Model, reshape: &Reshape) -> String {
         first.push(format!("{} more providers", reshape.providers.len() - NAMED_PROVIDERS));
     }
     let inventories = format!("inventories of {}", first.join(", "));
-    match by_claim(model, &reshape.consumers) {
+    match by_consumers(model, &reshape.consumers) {
         claims if claims.is_empty() => inventories,
         claims => format!("{claims}; {inventories}"),
     }

@@ -3,7 +3,7 @@
 mod claims;
 mod numbers;
 
-pub use claims::{ClaimStatistics, ClaimedConsumers};
+pub use claims::ClaimStatistics;
 pub use numbers::{ConsumerCount, ModelNumbers, read};
 
 pub use crate::db::writer::write_state::WriteRefusal;

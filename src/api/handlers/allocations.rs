@@ -3,7 +3,7 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::allocations::{self, Claim, Release};
+use crate::model::allocations::{self, Release};
 use crate::model::granted;
 use crate::wire::allocations as wire;
 
@@ -18,21 +18,15 @@ pub async fn show(context: RequestContext) -> Result<Reply> {
 
 pub async fn replace(mut context: RequestContext) -> Result<Reply> {
     let (version, consumer) = (context.version, context.field("consumer_uuid"));
-    let claim = context
-        .read_body(move |body| wire::read_put(version, &consumer, body))
-        .await?;
-    submit(&context, claim).await
+    let read = move |body: &[u8]| wire::read_put(version, &consumer, body);
+    let ((), granted) = context.submit_grant(read, granted::by_claim).await?;
+    Ok(Reply::no_content().granted(granted))
 }
 
 pub async fn replace_many(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
-    let claim = context.read_body(move |body| wire::read_post(version, body)).await?;
-    submit(&context, claim).await
-}
-
-async fn submit(context: &RequestContext, claim: Claim) -> Result<Reply> {
-    let granted = context.log_text(|model| Some(granted::by_claim(model, &claim.consumers)));
-    context.submit(claim).await?;
+    let read = move |body: &[u8]| wire::read_post(version, body);
+    let ((), granted) = context.submit_grant(read, granted::by_claim).await?;
     Ok(Reply::no_content().granted(granted))
 }
 

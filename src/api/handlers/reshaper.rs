@@ -8,8 +8,7 @@ use crate::wire::reshaper as wire;
 
 pub async fn reshape(mut context: RequestContext) -> Result<Reply> {
     let version = context.version;
-    let reshape = context.read_body(move |body| wire::read_post(version, body)).await?;
-    let granted = context.log_text(|model| Some(granted::by_reshape(model, &reshape)));
-    context.submit(reshape).await?;
+    let read = move |body: &[u8]| wire::read_post(version, body);
+    let ((), granted) = context.submit_grant(read, granted::by_reshape).await?;
     Ok(Reply::no_content().granted(granted))
 }

@@ -137,8 +137,29 @@ impl RequestContext {
         &mut self,
         read: impl FnOnce(&[u8]) -> Result<C> + Send + 'static,
     ) -> Result<C::Answer> {
-        let command = self.read_body(read).await?;
-        self.submit(command).await
+        let command = self.read_body(move |body| Ok(read(body)?.into_command())).await?;
+        self.model().submit_command(&self.caller_key(), command).await?.typed()
+    }
+
+    /// As [`Self::submit_body`]. Also returns what the command grants, as `granted` says it for the request's line of
+    /// the log.
+    ///
+    /// # Errors
+    /// As of [`Self::submit_body`].
+    pub async fn submit_grant<C: Write>(
+        &mut self,
+        read: impl FnOnce(&[u8]) -> Result<C> + Send + 'static,
+        granted: fn(&Model, &C) -> String,
+    ) -> Result<(C::Answer, Option<String>)> {
+        let model = access::is_logged().then(|| self.model().clone());
+        let read = self.read_body(move |body| {
+            let command = read(body)?;
+            let granted = model.map(|model| granted(&model, &command));
+            Ok((command.into_command(), granted))
+        });
+        let (command, granted) = read.await?;
+        let answer = self.model().submit_command(&self.caller_key(), command).await?;
+        Ok((answer.typed()?, granted))
     }
 
     /// Executes a command.

@@ -29,14 +29,21 @@ pub trait Write: Debug + Send + Sync + Sized + 'static {
         Load::of(1, Reach::All)
     }
 
+    /// The number of consumers that the command claims for and releases, for the statistics.
+    fn counts(&self) -> ClaimCounts {
+        ClaimCounts::default()
+    }
+
     /// The consumers of a claim, whose rows a batch plan inserts.
     fn claimed_consumers(&self) -> Vec<&str> {
         Vec::new()
     }
 
+    /// Counts the rows of the command, which takes milliseconds for the longest body: not on an HTTP worker.
     fn into_command(self) -> Command {
         Command {
             load: self.load(),
+            counts: self.counts(),
             write: Arc::new(self),
         }
     }
@@ -67,10 +74,18 @@ impl Load {
     }
 }
 
+/// The number of consumers to which a command gives allocations, and of consumers that lose all allocations.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimCounts {
+    pub claiming: u64,
+    pub releasing: u64,
+}
+
 /// A command of any type. Clones share the command.
 #[derive(Debug, Clone)]
 pub struct Command {
     pub load: Load,
+    pub counts: ClaimCounts,
     write: Arc<dyn AnyWrite>,
 }
 

@@ -1,8 +1,7 @@
 //! Claims, granted and refused. Each consumer with a request for allocations is a claim.
 
 use crate::error::{Error, ReasonCode, Reasons, Result};
-use crate::model::allocations::{Claim, Release};
-use crate::model::batch::command::Command;
+use crate::model::batch::command::ClaimCounts;
 use crate::model::claims::{PlaceAnswer, PlaceRequest};
 use crate::model::workloads::Report;
 use crate::statistics::Counter;
@@ -51,7 +50,7 @@ impl ClaimStatistics {
     }
 
     /// Counts the consumers of an answered command.
-    pub(in crate::model) fn note<T>(&self, consumers: ClaimedConsumers, answer: &Result<T>) {
+    pub(in crate::model) fn note<T>(&self, consumers: ClaimCounts, answer: &Result<T>) {
         match answer {
             Ok(_) => {
                 self.granted.add(consumers.claiming);
@@ -105,29 +104,6 @@ impl ClaimStatistics {
     }
 }
 
-/// The number of consumers to which a command gives allocations, and of consumers that lose all allocations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClaimedConsumers {
-    claiming: u64,
-    releasing: u64,
-}
-
-impl ClaimedConsumers {
-    pub fn of(command: &Command) -> ClaimedConsumers {
-        let Some(claim) = command.get::<Claim>() else {
-            return ClaimedConsumers {
-                claiming: 0,
-                releasing: command.get::<Release>().map_or(0, |_| 1),
-            };
-        };
-        let claiming = claim.consumers.iter().filter(|it| !it.allocations.is_empty()).count();
-        ClaimedConsumers {
-            claiming: claiming as u64,
-            releasing: (claim.consumers.len() - claiming) as u64,
-        }
-    }
-}
-
 fn first_reason(reasons: &Reasons) -> &'static str {
     reasons.kept().first().map_or(OTHER, |reason| reason.code.short_name())
 }
@@ -177,7 +153,7 @@ mod tests {
     #[test]
     fn a_refused_claim_is_counted_for_each_of_its_consumers() {
         let claims = ClaimStatistics::default();
-        let consumers = ClaimedConsumers {
+        let consumers = ClaimCounts {
             claiming: 3,
             releasing: 1,
         };

@@ -17,7 +17,7 @@ use super::Rules;
 use crate::error::{Error, Result, Room};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Given, Takeover};
 use crate::model::batch::call_usage::CallAmounts;
-use crate::model::batch::command::{Load, Write};
+use crate::model::batch::command::{ClaimCounts, Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::{GENERATION_MAX, GenerationMoves};
 use crate::model::batch::optimistic::is_new;
@@ -52,6 +52,14 @@ impl Write for Claim {
             is_plannable: self.consumers.iter().all(|claim| is_new(claim) && !wipes(claim)),
             reach: Reach::Claims,
             searched: None,
+        }
+    }
+
+    fn counts(&self) -> ClaimCounts {
+        let claiming = self.consumers.iter().filter(|it| !it.allocations.is_empty()).count();
+        ClaimCounts {
+            claiming: claiming as u64,
+            releasing: (self.consumers.len() - claiming) as u64,
         }
     }
 

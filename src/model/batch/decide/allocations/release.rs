@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::model::allocations::{ProviderShare, Release};
-use crate::model::batch::command::{Load, Write};
+use crate::model::batch::command::{ClaimCounts, Load, Write};
 use crate::model::batch::decide::Rules;
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::state::State;
@@ -21,6 +21,13 @@ impl Write for Release {
 
     fn load(&self) -> Load {
         Load::of(1, Reach::Claims)
+    }
+
+    fn counts(&self) -> ClaimCounts {
+        ClaimCounts {
+            claiming: 0,
+            releasing: 1,
+        }
     }
 
     fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<ProviderShare>> {
