@@ -142,9 +142,10 @@ def accepted_together():
 
 @case(f"{CONNECTIONS} connections that announce a body and do not send it block no other request")
 def half_bodies():
-    # At full size they use all connections, and the test waits until each is answered with 408 after a minute.
+    # At full size they use all connections of their address, which are half of all connections of the worker. The test
+    # waits until each is answered with 408 after a minute.
     full = settings["full"]
-    options = {"placet": {"max_connections": str(CONNECTIONS)}} if full else {}
+    options = {"placet": {"max_connections": str(2 * CONNECTIONS), "workers": "1"}} if full else {}
     with folder() as here, Placet(here, options) as placet:
         raws = connect_many(placet, f"POST {PROVIDERS} HTTP/1.1\r\n{JSON_HEAD}Content-Length: 50\r\n\r\n" + '{"na')
         try:
