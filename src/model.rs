@@ -10,6 +10,7 @@ pub mod census;
 pub mod claims;
 mod commands;
 pub mod comparisons;
+pub mod consumers;
 mod database_state;
 pub mod domains;
 pub mod explain;

@@ -21,6 +21,7 @@ pub mod allocations;
 pub mod candidates;
 pub mod capacity;
 pub mod claims;
+pub mod consumers;
 pub mod defaults;
 pub mod documents;
 pub mod domains;
@@ -61,10 +62,10 @@ mod uuid;
 mod validation;
 mod value;
 
-pub use native::read_no_parameters;
+pub use native::{ListForm, WrittenPage, read_no_parameters};
 
 /// The nouns of the native API, in reading order for the API's description.
-static NOUNS: [&native::Noun; 11] = [
+static NOUNS: [&native::Noun; 13] = [
     &v1::NOUN,
     &candidates::NOUN,
     &explain::NOUN,
@@ -72,6 +73,8 @@ static NOUNS: [&native::Noun; 11] = [
     &claims::NOUN,
     &domains::NOUN,
     &providers::NOUN,
+    &consumers::NOUN,
+    &usages::sums::NOUN,
     &limits::NOUN,
     &workloads::NOUN,
     &violations::NOUN,

@@ -19,7 +19,7 @@ NATIVE = "/v1"
 OPERATIONS_WITHOUT_TOKEN = ("/", "/openapi.json")
 SEARCH = ("GET", "allocation_candidates")
 # What their rules allow to readers of a project too.
-FOR_READERS = ("/v1/workloads", "/v1/violations", "/v1/refusals")
+FOR_READERS = ("/v1/workloads", "/v1/violations", "/v1/refusals", "/v1/consumers", "/v1/usages")
 OLDER_VERSIONS = "1.0", "1.8", "1.19", "1.33"
 
 

@@ -92,12 +92,18 @@ class Description:
         return self.refusal(operation, response, status, version, headers, content)
 
     def success(self, operation, response, version, headers, content):
+        is_native = operation["operationId"].startswith("get_v1")
         for lower, name in HEADERS.items():
+            if is_native and lower == "cache-control":
+                continue  # of pages of lists, whose clients are not told to cache
             reference = response["headers"].get(name, {}).get("$ref", "")
             due = bool(reference) and (name == "Location" or version >= LAST_MODIFIED_VERSION)
             optional = reference.endswith("-If-Any") or (name, operation["operationId"]) in OLDER_OMITS
             if due != (lower in headers) and not (due and optional):
                 return f"{name} is {'described but missing' if due else 'not described but present'}"
+        if content and "application/json" not in headers.get("content-type", ""):
+            is_described = headers.get("content-type") in response.get("content", {})
+            return None if is_described else f"the content type {headers.get('content-type')} is not described"
         schema = self.schema(response, version)
         if schema is None or not content:
             return None if schema is None and not content else "either a body or its description is missing"

@@ -19,6 +19,9 @@ RELEASED = ("placet_claims_released_total", "Consumers that requests other than 
 CONSUMERS = ("placet_consumers", "Consumers with allocations.")
 USED = ("placet_inventory_used", "Sum of the usages.")
 FREE = ("placet_inventory_free", "What is left of the capacity, for each provider at least 0.")
+LARGEST = ("placet_inventory_largest_free", "The largest hole: what is left of the capacity on one provider.")
+# The first host is alone in an aggregate. In the whole cloud and in the other aggregate, other hosts have as much.
+LARGEST_OF_AGGREGATE = (LARGEST[0].replace("inventory", "aggregate_inventory"), LARGEST[1])
 PROVIDERS = ("placet_providers", "Resource providers.")
 POOLS = ("placet_pools", "Sharing providers by state; OpenStack's routes propose them in every state.")
 UNITS = ("placet_inventory_units", "Sum of the totals of inventories.")
@@ -170,7 +173,7 @@ def actions(rest, database):
 
     def extended():
         rest.must("PUT", f"/resource_providers/{host(99)}/inventories", {
-            "resource_provider_generation": 2, "inventories": {"VCPU": {"total": 10, "reserved": 1}}})
+            "resource_provider_generation": 2, "inventories": {"VCPU": {"total": 100, "reserved": 1}}})
 
     def written_by_another_program():
         database.run("UPDATE placet_workloads SET body = '{' WHERE uuid = ?", [SITES])
@@ -178,10 +181,10 @@ def actions(rest, database):
         assert claim(rest, 5, 1, at=2).status == 204
 
     hosts = numbers.HOSTS
-    yield claimed, {GRANTED: 1, CONSUMERS: 1, USED: 2, FREE: -2}
+    yield claimed, {GRANTED: 1, CONSUMERS: 1, USED: 2, FREE: -2, LARGEST_OF_AGGREGATE: -2}
     yield read, {}
     yield refused, {REFUSED: 2}
-    yield released, {RELEASED: 1, CONSUMERS: -1, USED: -2, FREE: 2}
+    yield released, {RELEASED: 1, CONSUMERS: -1, USED: -2, FREE: 2, LARGEST_OF_AGGREGATE: 2}
     yield searched, {ANSWERS: 1, FOUND: hosts, STEPS: None}
     yield foreseen, {}
     yield created, {PROVIDERS: 1, SLOTS: None, HOSTS: 1}
@@ -194,7 +197,7 @@ def actions(rest, database):
     yield lost, {HOSTS: 0, QUORUM_LOST: 2, VIOLATIONS: None}
     yield shared, {HOSTS: -1, POOLS: 1}
     yield joined, {MEMBERS: 1}
-    yield extended, {UNITS: 10, RESERVED: 1, CAPACITY: 9, FREE: 9, WITH_INVENTORY: 1}
+    yield extended, {UNITS: 100, RESERVED: 1, CAPACITY: 99, FREE: 99, LARGEST: None, WITH_INVENTORY: 1}
     yield written_by_another_program, {
         UNREADABLE: 1, UNSAFE: -1, QUORUM_LOST: -1, VIOLATIONS: None, GRANTED: 1, CONSUMERS: 1, USED: 1, FREE: -1,
         **foreign_commit(database)[0]}

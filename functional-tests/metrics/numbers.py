@@ -67,10 +67,11 @@ def the_cloud_is_what_the_api_says(binary, engine):
                 of_class = sums.setdefault(name, Counter())
                 of_class.update(units=inventory["total"], reserved=inventory["reserved"], capacity=capacity,
                                 used=usages[name], providers=1, free=capacity - usages[name])
+                of_class["largest_free"] = max(of_class["largest_free"], capacity - usages[name])
                 if number == 0:
                     free[name] = capacity - usages[name]
         seen = scrape.read(placet.port)
-        for family in ("units", "reserved", "capacity", "used", "free", "providers"):
+        for family in ("units", "reserved", "capacity", "used", "free", "largest_free", "providers"):
             expected = {name: of_class[family] for name, of_class in sums.items()}
             assert seen.by(f"placet_inventory_{family}", "resource_class") == expected, (family, expected)
             everywhere = seen.by(f"placet_aggregate_inventory_{family}", "aggregate", "resource_class")

@@ -39,7 +39,7 @@ def warnings_alone():
         names(out, "warning: [placement] max_alloc is not an option", f"(from {path}:", "warning: [foo] is no section",
               "OS_PLACEMENT_DATABSE__CONNECTION", "did you mean OS_PLACEMENT_DATABASE__CONNECTION?", "rol:reader",
               "role:NAME", "placement:usagess", "note: policy: placet:workloads:show follows placement:usages",
-              "0 errors, 5 warnings, 5 notes\n")
+              "0 errors, 5 warnings, 7 notes\n")
         check("secret" not in out, out)
         equal(run(here, "--config-file", path, "db", "sync").code, 0)
         with Placet(here, arguments=["--config-file", path]) as placet:

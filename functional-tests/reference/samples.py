@@ -10,7 +10,7 @@ from functional_tests.reference.sample_cloud import (
     CARD, HOST, NEW_SERVER, OTHER_HOST, OTHER_SERVER, PROJECT, RACK, SPARE, USER, claim)
 
 NEWEST_VERSION = "1.39"
-SHOWN_HEADERS = ("location", "last-modified", "cache-control", "allow", "retry-after")
+SHOWN_HEADERS = ("location", "link", "last-modified", "cache-control", "allow", "retry-after")
 ELIDED_HEADERS = {"last-modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 MAX_ITEMS = 4
 NEW_HOST = "a0000000-0000-4000-8000-000000000010"
@@ -87,6 +87,7 @@ SCENARIO = [
     ("GET", "/v1/candidates?resources=VCPU:2&rank=best"),
     ("GET", "/v1/capacity?resources=VCPU:2&count=3&by=provider&limit=1"),
     ("GET", "/v1/capacity?resources=VCPU:2&by=domain"),
+    ("GET", f"/v1/capacity?without=host:{HOST}"),
     ("GET", "/v1/explain?resources=VCPU:100&required=CUSTOM_FAST"),
     ("GET", "/v1/explain?resources=VCPU:2&provider=no-such-host"),
     ("GET", "/v1/explain?resources=VCPU:2&nearest=-1"),
@@ -102,6 +103,13 @@ SCENARIO = [
     ("GET", f"{P}/{HOST}/allocations"),
     ("GET", f"{P}/{HOST}/usages"),
     ("GET", f"/usages?project_id={PROJECT}&user_id={USER}"),
+    ("GET", f"/v1/providers?uuid={HOST}&fields=inventories,usages,traits,aggregates,allocations,state"),
+    ("GET", "/v1/providers?fields=links"),
+    ("GET", f"/v1/consumers?project_id={PROJECT}&fields=allocations&limit=1"),
+    ("GET", "/v1/consumers?provider=no-such-host"),
+    ("GET", "/v1/usages?by=root&limit=1"),
+    ("GET", f"/v1/usages?by=project&project_id={PROJECT}"),
+    ("GET", "/v1/usages?by=domain"),
     ("GET", f"/usages?project_id={PROJECT}", None, "1.9"),
     ("DELETE", f"/allocations/{OTHER_SERVER}"),
     ("DELETE", f"/allocations/{OTHER_SERVER}"),
@@ -206,6 +214,8 @@ def shortened(value):
         # A search is explained later, so the numbers of the refusals differ, too.
         refusals = [each | {"id": 17, "time": "2026-11-30T02:41:00.000Z"} for each in value["refusals"]]
         return {"process": 4321, "refusals": shortened(refusals)}
+    if "created_at" in value:
+        value |= {name: "2026-01-01T00:00:00Z" for name in ("created_at", "updated_at")}
     if "openapi" in value:
         return {"openapi": value["openapi"], "info": "…", "paths": "…", "components": "…"}
     # The API promises no order of members that are named by uuids.

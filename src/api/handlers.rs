@@ -7,6 +7,7 @@ pub mod allocations;
 pub mod candidates;
 pub mod capacity;
 pub mod claims;
+pub mod consumers;
 pub mod domains;
 pub mod explain;
 pub mod inventories;

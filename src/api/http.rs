@@ -15,6 +15,7 @@ pub mod expectation;
 pub mod front;
 pub mod headers;
 pub mod health;
+pub mod lists;
 pub mod native_codes;
 pub mod negotiate;
 pub mod paced_body;

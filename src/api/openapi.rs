@@ -197,8 +197,10 @@ fn headers(span: Span, texts: &ApiTexts) -> Value {
     let headers = [
         ("Allow", None),
         ("Cache-Control", Some(LAST_MODIFIED)),
+        ("ETag", None),
         ("Last-Modified", Some(LAST_MODIFIED)),
         ("Last-Modified-If-Any", None),
+        ("Link", None),
         ("Location", Some(Version::MIN)),
         ("OpenStack-API-Version", None),
         ("Retry-After", Some(Version::MIN)),

@@ -82,6 +82,8 @@ pub enum Media {
     ConsumesJson,
     /// The answer has a body: `Accept` must allow JSON.
     ProducesJson,
+    /// The answer is a list with pages: `Accept` must allow JSON or lines of JSON.
+    ProducesList,
 }
 
 /// A handler, in the form for a static table.
@@ -134,6 +136,12 @@ impl Route {
 
     const fn with_rule(mut self, rule: &'static PolicyRule) -> Route {
         self.rule = Some(rule);
+        self
+    }
+
+    /// The answer is JSON, or lines of JSON if the client prefers lines.
+    pub const fn with_pages(mut self) -> Route {
+        self.media = Media::ProducesList;
         self
     }
 

@@ -3,9 +3,9 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, capacity, claims, domains, explain, inventories,
-    limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, usages, v1, violations,
-    workloads,
+    aggregates, allocation_candidates, allocations, candidates, capacity, claims, consumers, domains, explain,
+    inventories, limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, usages, v1,
+    violations, workloads,
 };
 use super::http::health;
 use super::http::reply::Reply;
@@ -48,9 +48,11 @@ const DESCRIPTIONS: &str = "/v1/providers";
 const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CAPACITY: &str = "/v1/capacity";
 const CLAIMS: &str = "/v1/claims";
+const CONSUMERS: &str = "/v1/consumers";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
 const REFUSALS: &str = "/v1/refusals";
+const NATIVE_USAGES: &str = "/v1/usages";
 const VIOLATIONS: &str = "/v1/violations";
 const WORKLOADS: &str = "/v1/workloads";
 const WORKLOAD: &str = "/v1/workloads/{workload_uuid}";
@@ -177,9 +179,14 @@ pub static ROUTES: &[Route] = &[
         .with_rule_for_others(&rules::CLAIMS_CREATE_FOR_OTHERS)
         .with_long_body()
         .native(),
+    Route::get(CONSUMERS, &rules::CONSUMERS_LIST, handler!(consumers::list))
+        .with_pages()
+        .native(),
     Route::get(DOMAINS, &rules::DOMAINS_LIST, handler!(domains::list)).native(),
     Route::get(EXPLAIN, &rules::EXPLAIN_SHOW, handler!(explain::show)).native(),
-    Route::get(DESCRIPTIONS, &rules::DESCRIPTIONS_LIST, handler!(providers::list)).native(),
+    Route::get(DESCRIPTIONS, &rules::DESCRIPTIONS_LIST, handler!(providers::list))
+        .with_pages()
+        .native(),
     Route::put(
         DESCRIPTIONS,
         &rules::DESCRIPTIONS_UPDATE,
@@ -201,6 +208,9 @@ pub static ROUTES: &[Route] = &[
     Route::put(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::set)).native(),
     Route::patch(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::patch)).native(),
     Route::get(REFUSALS, &rules::REFUSALS_LIST, handler!(refusals::list)).native(),
+    Route::get(NATIVE_USAGES, &rules::USAGES_LIST, handler!(usages::list))
+        .with_pages()
+        .native(),
     Route::get(VIOLATIONS, &rules::VIOLATIONS_LIST, handler!(violations::list)).native(),
     Route::get(WORKLOADS, &rules::WORKLOADS_LIST, handler!(workloads::list)).native(),
     Route::get(WORKLOAD, &rules::WORKLOADS_SHOW, handler!(workloads::show)).native(),
@@ -254,7 +264,7 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
 }
 
 /// Routes with answers from memory, which a replica of the database cannot serve.
-const FROM_MEMORY: [&str; 8] = [
+const FROM_MEMORY: [&str; 9] = [
     PROVIDERS,
     CANDIDATES,
     NATIVE,
@@ -262,6 +272,7 @@ const FROM_MEMORY: [&str; 8] = [
     CAPACITY,
     EXPLAIN,
     DOMAINS,
+    NATIVE_USAGES,
     REFUSALS,
 ];
 

@@ -228,4 +228,8 @@ own_tables! {
     }
 }
 
-allow_columns_to_appear_in_same_group_by_clause!(consumers::consumer_type_id, allocations::resource_class_id);
+allow_columns_to_appear_in_same_group_by_clause!(
+    consumers::consumer_type_id,
+    consumers::project_id,
+    allocations::resource_class_id,
+);

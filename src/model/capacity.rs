@@ -1,5 +1,7 @@
 //! How many more consumers of a query fit (`/v1/capacity`): in all, and by aggregate, domain or host.
 
+pub mod loss;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,6 +5,7 @@
 //! description, and SQLite reuses ids. So a row with a different uuid is ignored, and replaced by the next description.
 
 mod body;
+mod listing;
 mod states;
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
 pub use body::encode;
+pub use listing::{ProviderField, ProviderListQuestion, ProviderPage, fetch_described, fetch_page};
 pub use states::{DomainState, SetStates, set_states};
 
 /// The standard trait that Nova's request filter forbids on the root provider of a host.

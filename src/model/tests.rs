@@ -3,6 +3,7 @@
 
 mod acknowledged;
 mod batches;
+mod bulk_reads;
 mod call_usage;
 mod choices;
 mod claims;

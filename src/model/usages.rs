@@ -1,5 +1,7 @@
 //! Usages: sums over allocations.
 
+pub mod sums;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -22,10 +24,10 @@ pub struct ProviderUsages {
     pub usages: Vec<(Arc<str>, i64)>,
 }
 
-/// The usages of a project, or of a user of the project.
+/// The usages of a project or of all projects, or of a user.
 #[derive(Debug, Clone)]
 pub struct TotalQuery {
-    pub project: String,
+    pub project: Option<String>,
     pub user: Option<String>,
 }
 
@@ -167,8 +169,10 @@ fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<V
             consumers::consumer_type_id,
             count(allocations::consumer_id).aggregate_distinct(),
         ))
-        .filter(projects::external_id.eq(&query.project))
         .into_boxed();
+    if let Some(project) = &query.project {
+        counts = counts.filter(projects::external_id.eq(project));
+    }
     if let Some(user) = &query.user {
         counts = counts.filter(users::external_id.eq(user));
     }
@@ -195,8 +199,10 @@ fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<Us
             allocations::resource_class_id,
             sum(allocations::used),
         ))
-        .filter(projects::external_id.eq(&query.project))
         .into_boxed();
+    if let Some(project) = &query.project {
+        sums = sums.filter(projects::external_id.eq(project));
+    }
     if let Some(user) = &query.user {
         sums = sums.filter(users::external_id.eq(user));
     }

@@ -228,6 +228,16 @@ rules! {
         "rule:placement:usages",
         "List which requests of a project got nothing, and why.",
     );
+    CONSUMERS_LIST = authorize(
+        "placet:consumers:list",
+        "rule:placement:usages",
+        "List the consumers of a project.",
+    );
+    USAGES_LIST = authorize(
+        "placet:usages:list",
+        "rule:placement:usages",
+        "List sums of usages, of the consumers of a project or of providers.",
+    );
     WORKLOADS_UPDATE = authorize("placet:workloads:update", PLACE_AND_CLAIM, "Create or change a workload.");
     WORKLOADS_DELETE =
         authorize("placet:workloads:delete", "rule:placement:allocations:delete", "Delete a workload.");

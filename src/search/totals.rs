@@ -17,10 +17,13 @@ pub struct ClassTotals {
     pub used: i64,
     /// The rest of the capacity, for each provider at least 0.
     pub free: i64,
+    /// The greatest rest of a single provider.
+    pub largest_free: i64,
 }
 
 impl ClassTotals {
-    fn add(&mut self, inventory: Inventory, used: i64) {
+    /// Adds an inventory with its usage.
+    pub fn add(&mut self, inventory: Inventory, used: i64) {
         let capacity = inventory.limit().max(0);
         let sum = |to: &mut i64, amount: i64| *to = to.saturating_add(amount);
         self.providers += 1;
@@ -28,7 +31,9 @@ impl ClassTotals {
         sum(&mut self.reserved, i64::from(inventory.reserved));
         sum(&mut self.capacity, capacity);
         sum(&mut self.used, used);
-        sum(&mut self.free, (capacity - used).max(0));
+        let free = (capacity - used).max(0);
+        sum(&mut self.free, free);
+        self.largest_free = self.largest_free.max(free);
     }
 }
 

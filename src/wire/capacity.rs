@@ -1,14 +1,19 @@
 //! Parses the query of `GET /v1/capacity`, serializes the answer, and describes the noun.
 
+mod loss;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::loss::read_without;
+use self::loss::{DisplacedAnswer, displaced};
 use super::bad_request;
 use super::candidates::{BesideQuery, SEARCH_REFUSALS, read_beside_query};
-use super::native::{Name, Named, Noun, NounOperation, PageLimit, Text, Whole};
+use super::native::{InDomain, Name, Named, Noun, NounOperation, PageLimit, Text, Whole};
 use super::output::json;
 use super::text_form::check;
 use crate::error::Result;
+use crate::model::capacity::loss::LossReport;
 use crate::model::capacity::{
     CapacityQuestion, CapacityReport, CloudPartKind, ConsumerBounds, FreeClass, PageOfParts, RoomReport,
 };
@@ -33,7 +38,12 @@ pub static NOUN: Noun = Noun {
             for each aggregate of root providers, each domain of a `dimension`, or each host, at most `limit` (1000 \
             by default) after the key `after`; a page ends earlier with the part that brings the page to 4 MiB. Parts \
             may share hosts and pools, so a sum over parts may count consumers twice. With `count`, `enough` says \
-            whether this number of consumers fits; `enough` is null if `count` is above `fits` and not above `at_most`.",
+            whether this number of consumers fits; `enough` is null if `count` is above `fits` and not above `at_most`. \
+            With `without` alone, instead of a query, the answer is about the loss of a domain: which consumers on \
+            the hosts of the domain would find no place on one of the other hosts. Amounts on sharing providers stay. \
+            Allocations do not say which traits a consumer needs, and the rules of workloads do not count, so a \
+            consumer with a place here may have none for these reasons. Larger consumers are placed first, so another \
+            order may leave other consumers. `without` needs the policy rule `placement:allocations:list` too.",
     )
     .answer::<CapacityAnswer>()
     .refusals(SEARCH_REFUSALS)],
@@ -72,6 +82,9 @@ struct CapacityParameters {
     limit: PageLimit,
     /// The key of the part after which the page begins.
     after: Option<Text<1, 1_024>>,
+    /// A domain as `dimension:path`, alone: the consumers without a place elsewhere.
+    #[serde(rename = "without")]
+    _without: Option<InDomain>,
 }
 
 /// Reads the query string of `GET /v1/capacity`. Also returns the wanted number of consumers.
@@ -100,9 +113,19 @@ pub fn read_show(query: &str) -> Result<(CapacityQuestion, Option<u64>)> {
     Ok((question, asked.count.map(|count| count.0.unsigned_abs())))
 }
 
+/// The answer to a query, or to `without`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum CapacityAnswer<'a> {
+    /// To a query.
+    Room(ConsumersAnswer<'a>),
+    /// To `without`.
+    Loss(DisplacedAnswer<'a>),
+}
+
 /// How many more consumers fit.
 #[derive(Serialize, JsonSchema)]
-struct CapacityAnswer<'a> {
+struct ConsumersAnswer<'a> {
     /// Whether `count` consumers fit; `null` if unknown. Only with `count`.
     #[serde(skip_serializing_if = "Option::is_none")]
     enough: Option<Option<bool>>,
@@ -162,12 +185,17 @@ struct FreeAnswer<'a> {
 
 /// Writes a report. `count` is the wanted number of consumers.
 pub fn write_show(report: &CapacityReport, count: Option<u64>) -> Vec<u8> {
-    json(&CapacityAnswer {
+    json(&CapacityAnswer::Room(ConsumersAnswer {
         enough: count.map(|count| is_enough(&report.all.count, count)),
         all: room(&report.all),
         parts: report.parts.as_ref().map(|parts| parts.iter().map(part).collect()),
         next: report.next.as_deref(),
-    })
+    }))
+}
+
+/// Writes the consumers that the loss of a domain leaves without a place.
+pub fn write_loss(report: &LossReport) -> Vec<u8> {
+    json(&CapacityAnswer::Loss(displaced(report)))
 }
 
 /// `None` if the packing has fewer consumers, and the bound more.

@@ -3,6 +3,7 @@
 //! same structs (`noun.rs`).
 
 mod input;
+mod lists;
 mod merge;
 mod noun;
 mod object;
@@ -14,6 +15,7 @@ mod types;
 use serde::de::DeserializeOwned;
 
 use input::Input;
+pub use lists::{ListForm, ListItem, NameList, WrittenPage, write_page};
 pub use merge::{Null, Patch, Patched, ShownMember};
 pub use noun::{Noun, NounOperation};
 pub use object::{Ignored, NonEmpty};

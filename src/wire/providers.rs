@@ -1,23 +1,28 @@
 //! `/v1/providers`: what providers are.
 
+mod answer;
 mod body;
+mod listing;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use self::body::{DescribeAllBody, DescribeBody, PropertyBody, StateBody, describe};
+use self::answer::{ProviderAnswer, ProviderList, answer};
+use self::body::{DescribeAllBody, DescribeBody, StateBody, describe};
+use self::listing::{ListParameters, ProviderItem};
+pub use self::listing::{read_list, write_list, write_parts};
 use super::bad_request;
 use super::native::{
-    InDomain, Name, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Uuid, read_body,
-    read_merge_patch, read_query,
+    InDomain, NoParameters, Noun, NounOperation, Null, Patch, Patched, ShownMember, Uuid, read_body, read_merge_patch,
+    read_query,
 };
 use super::output::json;
 use super::uuid;
 use crate::error::Result;
 use crate::model::providers::{DescribeAll, Described, DomainState};
-use crate::search::{Description, ProviderState};
+use crate::search::Description;
 
 /// The description of the noun.
 pub static NOUN: Noun = Noun {
@@ -28,11 +33,18 @@ pub static NOUN: Noun = Noun {
         NounOperation::new::<ListParameters>(
             "GET /v1/providers",
             "List what providers are",
-            "All providers, ordered by uuid, at most `limit` (1000 by default) after the uuid `after`; a page ends \
-            earlier with the provider that brings it to 4 MiB. `next` is the `after` of the next page, or null. What \
-            a provider inherits is not repeated.",
+            "Providers by uuid, at most `limit` (1000 by default) after the uuid `after`. A page ends earlier with the \
+            provider that brings the page to 4 MiB. `next` is the `after` of the next page, or null; the header `Link` \
+            has the address. The filters are those of `GET /resource_providers`, domains and the state. Without \
+            `fields`, each provider has the description, without inherited values. With `fields`, each provider has \
+            these parts: `inventories`, `usages`, `traits`, `aggregates`, `allocations` by consumer, and `state`, \
+            which is that of the nearest ancestor that is not up. All parts of a page but allocations are of one \
+            moment; allocations are read from the tables afterwards. A part needs the policy rule of its own route \
+            below `/resource_providers/{uuid}`. With `Accept: application/x-ndjson`, each provider is a line. An \
+            `ETag` of the page before in `If-None-Match` makes the answer 304 if the page is the same.",
         )
-        .answer::<ProviderList>(),
+        .page::<ProviderItem>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "UnknownClassInQuery", "UnknownTraitsInQuery", "Busy"]),
         NounOperation::new::<WriteParameters>(
             "PUT /v1/providers",
             "Describe up to 1000 providers",
@@ -99,10 +111,6 @@ pub static NOUN: Noun = Noun {
     ],
 };
 
-/// What the state of a sharing provider does not do.
-const NOVA_STILL_CLAIMS: &str = "A sharing provider gets nothing new from /v1, but OpenStack's routes propose it to Nova \
-    all the same: no trait forbids it there. To keep Nova away, set `reserved` to `total` in its inventories.";
-
 const DESCRIBE_REFUSALS: &[&str] = &[
     "BadRequest",
     "DuplicateQueryKey",
@@ -119,16 +127,6 @@ impl Patched for DescribeBody {
         ("domains", Null::Removes),
         ("state", Null::Removes),
     ];
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ListParameters {
-    /// The most providers of the page.
-    #[serde(default)]
-    limit: PageLimit,
-    /// The uuid of the provider after which the page begins.
-    after: Option<Uuid>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -150,56 +148,6 @@ struct StateParameters {
     /// `true`: nothing is written. The answer is the descriptions as foreseen.
     #[serde(default)]
     dry_run: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ProviderAnswer<'a> {
-    /// The provider's uuid.
-    uuid: &'a str,
-    /// The provider's name.
-    name: &'a str,
-    /// A number that increases when the description changes; `null` if the provider was never described.
-    generation: Option<i64>,
-    /// The type of the provider.
-    #[serde(rename = "type")]
-    kind: Option<&'a str>,
-    /// The properties by name. `null` hides an inherited property.
-    properties: BTreeMap<&'a str, Option<PropertyBody>>,
-    /// The domains by dimension, each a path such as `fd:/dc1/r0`.
-    domains: BTreeMap<&'a str, &'a str>,
-    /// `up`, `draining`, `off` or `lost`. A host that is not up gets nothing new.
-    state: Name<ProviderState>,
-    /// What the state does not do. Only in the answer of a write that leaves a sharing provider not up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ProviderList<'a> {
-    /// The providers.
-    providers: Vec<ProviderAnswer<'a>>,
-    /// The `after` of the next page; `null` on the last page.
-    next: Option<&'a str>,
-}
-
-/// A page of the list.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Page {
-    pub limit: usize,
-    /// Uuid.
-    pub after: Option<String>,
-}
-
-/// Reads the query string of `GET /v1/providers`.
-///
-/// # Errors
-/// The first wrong parameter.
-pub fn read_list(query: &str) -> Result<Page> {
-    let ListParameters { limit, after } = read_query(query)?;
-    Ok(Page {
-        limit: limit.get(),
-        after: after.map(|uuid| uuid.0),
-    })
 }
 
 /// Reads `PUT /v1/providers/{uuid}`, and whether the request is a dry run.
@@ -295,34 +243,16 @@ fn refuse(mistakes: Vec<String>) -> Result<()> {
     bad_request(format!("{}.", mistakes.join("; ")))
 }
 
-fn answer(described: &Described) -> ProviderAnswer<'_> {
-    let description = &described.description;
-    let properties = description.properties.iter();
-    let domains = description.domains.iter();
-    ProviderAnswer {
-        uuid: &described.uuid,
-        name: &described.name,
-        generation: described.generation,
-        kind: description.kind.as_deref(),
-        properties: properties
-            .map(|(name, value)| (&**name, value.clone().map(PropertyBody)))
-            .collect(),
-        domains: domains.map(|(dimension, path)| (&**dimension, &**path)).collect(),
-        state: Name(description.state),
-        note: described.nova_still_claims.then_some(NOVA_STILL_CLAIMS),
-    }
-}
-
 /// Writes a provider.
 pub fn write_one(described: &Described) -> Vec<u8> {
     json(&answer(described))
 }
 
-/// Writes a page of providers. `next` is the uuid after which the next page begins.
-pub fn write_list(described: &[Described], next: Option<&str>) -> Vec<u8> {
+/// Writes the providers of a write.
+pub fn write_written(described: &[Described]) -> Vec<u8> {
     json(&ProviderList {
         providers: described.iter().map(answer).collect(),
-        next,
+        next: None,
     })
 }
 

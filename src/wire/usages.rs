@@ -1,5 +1,7 @@
 //! Parses the requests to `/usages`, and serializes the answers of `/usages` and `/resource_providers/{uuid}/usages`.
 
+pub mod sums;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ pub fn read_project(query: &str) -> Result<Option<String>> {
 pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<TypeFilter>)> {
     let query = Query::read(&TOTAL, version, query)?;
     let total = TotalQuery {
-        project: query.last("project_id").unwrap_or_default().to_owned(),
+        project: Some(query.last("project_id").unwrap_or_default().to_owned()),
         user: query.last("user_id").map(str::to_owned),
     };
     let filter = match query.last("consumer_type") {

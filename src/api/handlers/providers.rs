@@ -3,15 +3,53 @@
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::providers::{self, DescribeAll};
+use crate::model::providers::{self, DescribeAll, ProviderField, ProviderListQuestion};
+use crate::policy::rules::{self, PolicyRule};
 use crate::wire::{providers as wire, read_no_parameters};
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
-    let page = wire::read_list(&context.query)?;
-    let (found, next) = providers::fetch_list(context.reader(), page.after, page.limit).await?;
+    let question = wire::read_list(&context.query)?;
+    let fields = question.fields.clone();
+    if !fields.is_empty() || question.has_filter() {
+        return list_of_snapshot(&context, question, fields).await;
+    }
+    let (found, next) = providers::fetch_list(context.reader(), question.after, question.limit).await?;
     context
-        .write_page(move || wire::write_list(&found, next.as_deref()))
+        .write_list(move |form| wire::write_list(form, &found, next.as_deref()))
         .await
+}
+
+async fn list_of_snapshot(
+    context: &RequestContext,
+    question: ProviderListQuestion,
+    fields: Vec<ProviderField>,
+) -> Result<Reply> {
+    context.authorize_parts(fields.iter().filter_map(|field| rule_of(*field)))?;
+    let (strict, caller) = (context.settings().search.strict_step, context.caller_key());
+    let page = providers::fetch_page(context.model(), question, strict, &caller);
+    let page = context.while_connected(page).await?;
+    if !fields.is_empty() {
+        return context
+            .write_list(move |form| wire::write_parts(form, &page, &fields))
+            .await;
+    }
+    let described = providers::fetch_described(context.current_reader(), page);
+    let (described, next) = context.while_connected(described).await?;
+    context
+        .write_list(move |form| wire::write_list(form, &described, next.as_deref()))
+        .await
+}
+
+/// The rule of the route of OpenStack with this part of a provider. The state is part of a description.
+fn rule_of(field: ProviderField) -> Option<&'static PolicyRule> {
+    match field {
+        ProviderField::Inventories => Some(&rules::INVENTORIES_LIST),
+        ProviderField::Usages => Some(&rules::PROVIDER_USAGES),
+        ProviderField::Traits => Some(&rules::PROVIDER_TRAITS_LIST),
+        ProviderField::Aggregates => Some(&rules::AGGREGATES_LIST),
+        ProviderField::Allocations => Some(&rules::PROVIDER_ALLOCATIONS_LIST),
+        ProviderField::State => None,
+    }
 }
 
 pub async fn show(context: RequestContext) -> Result<Reply> {
@@ -45,12 +83,12 @@ pub async fn describe_all(mut context: RequestContext) -> Result<Reply> {
     let read = context.read_body(move |body| wire::read_describe_all(&query, body));
     let (command, is_dry_run) = read.await?;
     let described = context.submit_or_foresee(command, is_dry_run).await?;
-    context.write_long(move || wire::write_list(&described, None)).await
+    context.write_long(move || wire::write_written(&described)).await
 }
 
 pub async fn set_states(mut context: RequestContext) -> Result<Reply> {
     let (query, caller) = (context.query.clone(), context.caller_key());
     let (wanted, is_dry_run) = context.read_body(move |body| wire::read_states(&query, body)).await?;
     let described = providers::set_states(context.model(), wanted, is_dry_run, &caller).await?;
-    context.write_long(move || wire::write_list(&described, None)).await
+    context.write_long(move || wire::write_written(&described)).await
 }

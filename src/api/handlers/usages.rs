@@ -1,10 +1,14 @@
-//! `/usages` and `/resource_providers/{uuid}/usages`
+//! `/usages`, `/resource_providers/{uuid}/usages` and `/v1/usages`
 
+use super::workloads::visible_project;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::usages;
+use crate::model::usages::sums::UsageKey;
+use crate::model::usages::{self, sums};
+use crate::policy::rules::{self, PolicyRule};
 use crate::wire::usages as wire;
+use crate::wire::usages::sums as native;
 
 pub async fn of_provider(context: RequestContext) -> Result<Reply> {
     let found = usages::fetch_of_provider(context.reader(), context.field("uuid")).await?;
@@ -12,7 +16,7 @@ pub async fn of_provider(context: RequestContext) -> Result<Reply> {
     Ok(reply.await?.modified(None))
 }
 
-/// From the version that has consumer types on, usages are grouped by them.
+/// From the version with consumer types on, usages are grouped by type.
 pub async fn total(context: RequestContext) -> Result<Reply> {
     let (query, types) = wire::read_total(context.version, &context.query)?;
     let reader = context.reader();
@@ -27,4 +31,38 @@ pub async fn total(context: RequestContext) -> Result<Reply> {
         }
     };
     Ok(reply.modified(None))
+}
+
+/// The rules of the routes with amounts of providers.
+const SUMS_OVER_PROVIDERS: [&PolicyRule; 3] = [
+    &rules::PROVIDERS_LIST,
+    &rules::INVENTORIES_LIST,
+    &rules::PROVIDER_USAGES,
+];
+
+/// The rule of the route with the keys.
+fn rule_of(by: &UsageKey) -> Option<&'static PolicyRule> {
+    match by {
+        UsageKey::Aggregate => Some(&rules::AGGREGATES_LIST),
+        UsageKey::Domain(_) => Some(&rules::DOMAINS_LIST),
+        UsageKey::ResourceClass | UsageKey::Root | UsageKey::Project | UsageKey::Type => None,
+    }
+}
+
+/// Sums over consumers go over the caller's projects. Sums over providers need the rules of the routes with the same
+/// amounts.
+pub async fn list(context: RequestContext) -> Result<Reply> {
+    let mut question = native::read_list(&context.query)?;
+    if matches!(question.by, UsageKey::Project | UsageKey::Type) {
+        question.project = visible_project(&context, &rules::USAGES_LIST, question.project)?;
+    } else {
+        context.authorize_parts(SUMS_OVER_PROVIDERS)?;
+        context.authorize_parts(rule_of(&question.by))?;
+    }
+    let caller = context.caller_key();
+    let found = sums::list(context.model(), context.reader(), question, &caller);
+    let (found, next) = context.while_connected(found).await?;
+    context
+        .write_list(move |form| native::write_list(form, &found, next.as_deref()))
+        .await
 }

@@ -8,6 +8,8 @@ pub struct Accept {
     pub html: f32,
     /// The quality of JSON.
     pub json: f32,
+    /// The quality of lines of JSON.
+    pub lines: f32,
 }
 
 #[derive(Debug, PartialEq)]
@@ -31,6 +33,7 @@ impl Accept {
             text: text.to_owned(),
             html: quality(ranges.as_deref(), "text", "html"),
             json: quality(ranges.as_deref(), "application", "json"),
+            lines: quality(ranges.as_deref(), "application", "x-ndjson"),
         }
     }
 }

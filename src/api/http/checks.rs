@@ -154,10 +154,16 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
                 "Only application/json is provided",
             ));
         }
-        Media::ProducesJson | Media::Unchecked => {}
+        Media::ProducesList if head.accept.json == 0.0 && head.accept.lines == 0.0 => {
+            return Err(HttpRefusal::not_acceptable(&head.accept.text, LIST_TYPES));
+        }
+        Media::ProducesJson | Media::ProducesList | Media::Unchecked => {}
     }
     Ok(())
 }
+
+/// The refusal of a list in other media types.
+pub const LIST_TYPES: &str = "Only application/json and application/x-ndjson are provided";
 
 /// Checks the policy rule of the route's family, if any, and the policy rule of the route.
 pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), HttpRefusal> {

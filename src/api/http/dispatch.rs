@@ -22,6 +22,7 @@ use super::body::{self, RequestBody};
 use super::connections::{Connection, ServedGuard};
 use super::disconnect::DisconnectWatch;
 use super::headers::REQUEST_ID_HEADER;
+use super::lists::ListRequest;
 use super::paced_body::paced;
 use super::refusal::HttpRefusal;
 use super::reply::Reply;
@@ -200,7 +201,7 @@ async fn serve(
             let limit = service.settings.max_body_size.min(route.max_body_bytes);
             body::read(request, payload, limit, &service.bodies).await?
         }
-        Media::Unchecked | Media::ProducesJson => RequestBody::default(),
+        Media::Unchecked | Media::ProducesJson | Media::ProducesList => RequestBody::default(),
     };
     *arrived = Some(Arrived {
         at: Instant::now(),
@@ -213,6 +214,7 @@ async fn serve(
         body,
         base_url: BaseUrl::of(request, &service.settings),
         client: request.conn_data::<DisconnectWatch>().cloned(),
+        list: ListRequest::of(request, route.path, head),
         address: request.peer_addr().map(|address| address.ip()),
         fields: route.fields(&path),
         may_lag: route.method == Method::GET && service.settings.slave_routes.contains(&route.path),

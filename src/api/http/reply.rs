@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actix_web::HttpResponse;
 use actix_web::body::BoxBody;
+use actix_web::http::header::HeaderName;
 use actix_web::http::{StatusCode, header};
 use actix_web::web::Bytes;
 use chrono::{DateTime, Utc};
@@ -16,9 +17,11 @@ use crate::version::{self, Version};
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
-    /// In JSON.
     body: Option<BoxBody>,
+    media_type: &'static str,
     location: Option<String>,
+    /// Further headers.
+    headers: Vec<(HeaderName, String)>,
     modified: Option<DateTime<Utc>>,
     /// Whether the answer has `Cache-Control: no-cache`, from 1.15 on.
     no_cache: bool,
@@ -50,6 +53,22 @@ impl Reply {
         Reply::empty(StatusCode::NO_CONTENT)
     }
 
+    /// 304: the client has the answer already.
+    pub fn not_modified() -> Reply {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    }
+
+    /// With a body in this media type.
+    pub fn in_media_type(self, media_type: &'static str) -> Reply {
+        Reply { media_type, ..self }
+    }
+
+    /// With a further header.
+    pub fn with_header(mut self, name: HeaderName, value: String) -> Reply {
+        self.headers.push((name, value));
+        self
+    }
+
     /// 201 if something was created, else 204; both without a body.
     pub fn created(created: bool) -> Reply {
         Reply::empty(if created {
@@ -63,7 +82,9 @@ impl Reply {
         Reply {
             status,
             body: None,
+            media_type: "application/json",
             location: None,
+            headers: Vec::new(),
             modified: None,
             no_cache: false,
             stale: None,
@@ -132,6 +153,9 @@ impl Reply {
         if let Some(location) = self.location {
             response.insert_header((header::LOCATION, location));
         }
+        for header in self.headers {
+            response.insert_header(header);
+        }
         if self.no_cache && version >= Some(version::LAST_MODIFIED) {
             response.insert_header((header::CACHE_CONTROL, "no-cache"));
             if let Some(modified) = self.modified {
@@ -146,7 +170,7 @@ impl Reply {
             response.insert_header(("placet-stale", seconds.to_string()));
         }
         match self.body {
-            Some(body) => response.content_type("application/json").body(body),
+            Some(body) => response.content_type(self.media_type).body(body),
             None => response.finish(),
         }
     }

@@ -11,6 +11,7 @@ use super::base_url::BaseUrl;
 use super::body::RequestBody;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
+use super::lists::{ListRequest, TaggedPage, list_reply};
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
 use super::streaming::{self, BrokenAnswerContext, ChunkThreads, StreamingBody};
@@ -26,6 +27,7 @@ use crate::policy::{Caller, PolicyDecision, Target};
 use crate::pools::{LargeValue, Pool, Pools};
 use crate::version::Version;
 use crate::wire::defaults::Defaults;
+use crate::wire::{ListForm, WrittenPage};
 
 /// An answer about at most this many things is written on an HTTP worker, in at most some hundred microseconds.
 const FEW_THINGS: usize = 1_000;
@@ -62,6 +64,7 @@ pub struct RequestContext {
     pub(in crate::api) client: Option<DisconnectWatch>,
     pub(in crate::api) address: Option<IpAddr>,
     pub(in crate::api) fields: Vec<(&'static str, String)>,
+    pub(in crate::api) list: ListRequest,
     /// Whether the answer may be read from a lagging replica: `[placet] slave_routes`.
     pub(in crate::api) may_lag: bool,
     pub(in crate::api) service: Arc<Service>,
@@ -151,10 +154,10 @@ impl RequestContext {
         read: impl FnOnce(&[u8]) -> Result<C> + Send + 'static,
         granted: fn(&Model, &C) -> String,
     ) -> Result<(C::Answer, Option<String>)> {
-        let model = access::is_logged().then(|| self.model().clone());
+        let service = access::is_logged().then(|| Arc::clone(&self.service));
         let read = self.read_body(move |body| {
             let command = read(body)?;
-            let granted = model.map(|model| granted(&model, &command));
+            let granted = service.map(|service| granted(&service.model, &command));
             Ok((command.into_command(), granted))
         });
         let (command, granted) = read.await?;
@@ -218,6 +221,19 @@ impl RequestContext {
         self.while_connected(self.model().in_time(self.write_long(write))).await
     }
 
+    /// As [`Self::write_page`], for a page of a list, in the form that the client prefers. The answer has an `ETag`,
+    /// and is 304 if the client has the same page. `Link` has the next page.
+    ///
+    /// # Errors
+    /// As of [`Self::write_page`].
+    pub async fn write_list(&self, write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static) -> Result<Reply> {
+        let form = self.list.form;
+        let answers = &self.model().pools().answers;
+        let written = answers.start(&self.caller_key(), move || Ok(TaggedPage::of(write(form))));
+        let page = self.while_connected(self.model().in_time(written)).await?;
+        Ok(list_reply(&self.list, self.prefix(), &self.query, page))
+    }
+
     /// The text of a write for the request's line of the log; `None` if the log has no lines about requests.
     pub fn log_text(&self, text: impl FnOnce(&Model) -> Option<String>) -> Option<String> {
         access::is_logged().then(|| text(self.model())).flatten()
@@ -236,8 +252,20 @@ impl RequestContext {
     /// # Errors
     /// [`Error::Forbidden`].
     pub fn authorize_project(&self, rule: &PolicyRule, project: &str) -> Result<()> {
-        let target = Target::Project(Some(project));
-        match self.service.policy.current().authorize(rule, &self.caller, &target) {
+        self.authorize(rule, &Target::Project(Some(project)))
+    }
+
+    /// Checks rules beyond the route's, which are not about a project: those of other routes with a part of the answer.
+    ///
+    /// # Errors
+    /// [`Error::Forbidden`].
+    pub fn authorize_parts<'r>(&self, rules: impl IntoIterator<Item = &'r PolicyRule>) -> Result<()> {
+        let mut rules = rules.into_iter();
+        rules.try_for_each(|rule| self.authorize(rule, &Target::Own(&self.caller)))
+    }
+
+    fn authorize(&self, rule: &PolicyRule, target: &Target<'_>) -> Result<()> {
+        match self.service.policy.current().authorize(rule, &self.caller, target) {
             PolicyDecision::Allowed => Ok(()),
             PolicyDecision::Denied | PolicyDecision::WrongScope => Err(Error::Forbidden {
                 rule: rule.name.to_owned(),

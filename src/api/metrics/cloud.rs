@@ -7,7 +7,7 @@ use crate::search::{self, AggregateTotals, ClassTotals, CloudTotals, ProviderSta
 /// A family for each sum: the names for the cloud and for an aggregate, and the sum.
 type SumFamily = (&'static str, &'static str, fn(&ClassTotals) -> i64);
 
-const FAMILIES: [SumFamily; 6] = [
+const FAMILIES: [SumFamily; 7] = [
     ("placet_inventory_units", "placet_aggregate_inventory_units", |sums| {
         sums.total
     }),
@@ -27,6 +27,11 @@ const FAMILIES: [SumFamily; 6] = [
     ("placet_inventory_free", "placet_aggregate_inventory_free", |sums| {
         sums.free
     }),
+    (
+        "placet_inventory_largest_free",
+        "placet_aggregate_inventory_largest_free",
+        |sums| sums.largest_free,
+    ),
     (
         "placet_inventory_providers",
         "placet_aggregate_inventory_providers",

@@ -66,6 +66,7 @@ placet_inventory_capacity gauge What claims may use: (total - reserved) * alloca
     provider
 placet_inventory_used gauge Sum of the usages
 placet_inventory_free gauge What is left of the capacity, for each provider at least 0
+placet_inventory_largest_free gauge The largest hole: what is left of the capacity on one provider
 placet_inventory_providers gauge Providers with an inventory of the class
 placet_aggregate_providers gauge Resource providers of an aggregate
 placet_aggregate_inventory_units gauge Sum of the totals of inventories
@@ -74,6 +75,7 @@ placet_aggregate_inventory_capacity gauge What claims may use: (total - reserved
     for each provider
 placet_aggregate_inventory_used gauge Sum of the usages
 placet_aggregate_inventory_free gauge What is left of the capacity, for each provider at least 0
+placet_aggregate_inventory_largest_free gauge The largest hole: what is left of the capacity on one provider
 placet_aggregate_inventory_providers gauge Providers with an inventory of the class
 placet_aggregates_omitted gauge Aggregates with providers beyond [placet] metrics_aggregates
 placet_keystone_requests_total counter Requests to Keystone, repeated ones included, by call and outcome

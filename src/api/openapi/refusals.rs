@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::route::{Family, Media, Outside, Route};
 use super::sentences;
+use crate::api::http::checks::LIST_TYPES;
 use crate::api::http::errors::{UNDEFINED, status_and_code};
 use crate::api::http::native_codes::{UNAUTHENTICATED, native_code};
 use crate::error::Error;
@@ -99,6 +100,7 @@ fn dispatch_refusals(route: &Route) -> Vec<RefusalDescription> {
     let of_media: &[(StatusCode, &str)] = match route.media {
         Media::Unchecked => &[],
         Media::ProducesJson => &[(StatusCode::NOT_ACCEPTABLE, "Only application/json is provided")],
+        Media::ProducesList => &[(StatusCode::NOT_ACCEPTABLE, LIST_TYPES)],
         Media::ConsumesJson => &[
             (StatusCode::REQUEST_TIMEOUT, "Its body did not arrive in time."),
             (

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::refusals::RefusalDescription;
 use super::schemas::{Schemas, Side};
 use super::span::{Span, merged, one_of_steps};
+use crate::api::http::lists::LINES;
 use crate::api::route;
 use crate::version::{LAST_MODIFIED, NATIVE_STEP};
 
@@ -25,6 +26,8 @@ struct Success {
     has_location: bool,
     /// The description of the header `Last-Modified`, if the response has the header.
     modified: Option<Value>,
+    /// Whether the response is a page of a list, or says that the client has the page.
+    is_page: bool,
     /// The versions of each row with this response.
     spans: Vec<Span>,
 }
@@ -41,6 +44,7 @@ impl Responses {
                 success.bodies.extend(schemas.references(Side::Answers, name, span));
             }
             success.has_location |= answer["location"] == true;
+            success.is_page |= answer["page"] == true;
             if !answer["modified"].is_null() && span.reaches(LAST_MODIFIED) {
                 success.modified = Some(answer["modified"].clone());
             }
@@ -80,6 +84,9 @@ impl Success {
     fn json(self, status: u16, served: Span) -> Value {
         let mut names = vec![];
         names.extend(self.has_location.then_some("Location"));
+        if self.is_page {
+            names.extend(["ETag", "Link"]);
+        }
         match self.modified {
             Some(Value::Bool(true)) => names.extend(["Last-Modified", "Cache-Control"]),
             Some(_) => names.extend(["Last-Modified-If-Any", "Cache-Control"]),
@@ -89,6 +96,9 @@ impl Success {
         let bodies = merged(self.bodies);
         if !bodies.is_empty() {
             response["content"] = json!({"application/json": {"schema": one_of_steps(bodies)}});
+            if self.is_page {
+                response["content"][LINES] = json!({"schema": {"type": "string"}});
+            }
         }
         let span = self.spans.into_iter().reduce(Span::join).unwrap_or(served);
         if span != served {

@@ -13,6 +13,7 @@ use super::{TestServer, admin};
 use crate::api::http::base_url::BaseUrl;
 use crate::api::http::body::RequestBody;
 use crate::api::http::disconnect::DisconnectWatch;
+use crate::api::http::lists::ListRequest;
 use crate::api::http::request_context::RequestContext;
 use crate::caller::CallerKey;
 use crate::policy::Caller;
@@ -109,6 +110,7 @@ fn context(server: &TestServer, client: watch::Receiver<bool>) -> RequestContext
         client: Some(DisconnectWatch(client)),
         address: None,
         fields: Vec::new(),
+        list: ListRequest::default(),
         may_lag: false,
         service: server.service.clone().into_inner(),
     }

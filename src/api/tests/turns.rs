@@ -117,7 +117,7 @@ async fn long_turns(
 fn body_lengths(route: &Route) -> Vec<usize> {
     match route.media {
         Media::ConsumesJson => vec![SMALL_BODY_BYTES, route.max_body_bytes.min(body_bytes())],
-        Media::Unchecked | Media::ProducesJson => vec![0],
+        Media::Unchecked | Media::ProducesJson | Media::ProducesList => vec![0],
     }
 }
 

@@ -17,7 +17,7 @@ fn usages_are_sums() {
     assert!(child.usages.is_empty(), "only classes with an inventory are shown");
 
     let query = |project: &str, user: Option<&str>| TotalQuery {
-        project: project.to_string(),
+        project: Some(project.to_string()),
         user: user.map(str::to_string),
     };
     let total = |project, user| {
@@ -39,7 +39,7 @@ fn usages_are_grouped_by_consumer_type() {
     type Shown = (String, i64, Vec<(String, i64)>);
     let grouped = |user: Option<&str>, filter: TypeFilter| -> Vec<Shown> {
         let query = TotalQuery {
-            project: "p".to_string(),
+            project: Some("p".to_string()),
             user: user.map(str::to_string),
         };
         let group = |it: TypeUsages| {

@@ -58,6 +58,8 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
                 "placet:workloads:show",
                 "placet:violations:list",
                 "placet:refusals:list",
+                "placet:consumers:list",
+                "placet:usages:list",
             ],
         ),
     ] {

@@ -32,12 +32,14 @@ fn sums_are_over_all_providers_of_a_class() {
         capacity: 10 + 2,
         used: 7,
         free: 6,
+        largest_free: 6,
     };
     let disk = ClassTotals {
         providers: 1,
         total: 7,
         capacity: 7,
         free: 7,
+        largest_free: 7,
         ..ClassTotals::default()
     };
     let expected = [(Arc::from("VCPU"), vcpu), (Arc::from("DISK_GB"), disk)];

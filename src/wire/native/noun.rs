@@ -9,6 +9,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
+use super::lists::{ListItem, PageOf};
 use crate::version::NATIVE_STEP;
 
 /// A noun with the operations.
@@ -30,6 +31,8 @@ pub struct NounOperation {
     parameters: NamedSchema,
     body: Option<NamedSchema>,
     answer: Option<NamedSchema>,
+    /// Whether the answer is a page of a list, as an object or as lines, or 304.
+    is_page: bool,
     refusals: &'static [&'static str],
     /// A refusal that similar operations do not have.
     own_refusal: Option<&'static str>,
@@ -53,6 +56,7 @@ impl NounOperation {
             parameters: named_schema::<T>,
             body: None,
             answer: None,
+            is_page: false,
             refusals: &["BadRequest", "DuplicateQueryKey"],
             own_refusal: None,
         }
@@ -71,6 +75,14 @@ impl NounOperation {
         NounOperation {
             answer: Some(named_schema::<T>),
             ..self
+        }
+    }
+
+    /// The struct of an item of a list.
+    pub const fn page<T: ListItem>(self) -> NounOperation {
+        NounOperation {
+            is_page: true,
+            ..self.answer::<PageOf<T>>()
         }
     }
 
@@ -111,6 +123,10 @@ impl Noun {
             }
             if let Some(schema) = operation.answer {
                 text["answers"][status]["body"] = answers.add(schema);
+            }
+            if operation.is_page {
+                text["answers"][status]["page"] = true.into();
+                text["answers"]["304"] = json!({"page": true});
             }
             (operation.route.to_owned(), text)
         });

@@ -217,7 +217,8 @@ impl<T: Named> Name<T> {
         known.map_or("", |(name, _)| name)
     }
 
-    fn names() -> Vec<&'static str> {
+    /// All names.
+    pub fn names() -> Vec<&'static str> {
         T::NAMES.iter().map(|(name, _)| *name).collect()
     }
 }

@@ -1,11 +1,13 @@
 //! Refusals of wrong descriptions of providers, answers as requests, and patches.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
 use crate::model::providers::Describe;
 use crate::search::Description;
-use crate::search::PropertyValue;
+use crate::search::{PropertyValue, ProviderState};
+use crate::wire::ListForm;
 use crate::wire::tests::compare_nulls;
 
 fn refused(members: &str) -> String {
@@ -131,7 +133,11 @@ fn what_is_shown_can_be_sent_back() {
     assert!(String::from_utf8_lossy(&written).contains(r#""note":"A sharing provider"#));
     sent_back(read_describe(HOST, "", &written).unwrap().0);
     for next in [None, Some(HOST)] {
-        sent_back(read_describe_all("", &write_list(&[shown()], next)).unwrap().0);
+        sent_back(
+            read_describe_all("", &write_list(ListForm::Object, &[shown()], next).text)
+                .unwrap()
+                .0,
+        );
     }
 }
 

@@ -7,7 +7,11 @@ fn usages_have_types_from_1_38() {
     let read = |minor, query| read_total(Version::new(minor), query);
     let (query, filter) = read(9, "project_id=p&user_id=u").unwrap();
     assert_eq!(
-        (query.project.as_str(), query.user.as_deref(), filter),
+        (
+            query.project.as_deref().unwrap_or_default(),
+            query.user.as_deref(),
+            filter
+        ),
         ("p", Some("u"), None)
     );
     assert_eq!(read(38, "project_id=p").unwrap().1, Some(TypeFilter::Each));

@@ -69,6 +69,7 @@ impl Cases {
     pub fn of(&mut self, route: &Route, bytes: usize) -> Vec<Case> {
         match (route.method.as_str(), route.path) {
             ("GET", "/allocation_candidates" | "/v1/candidates") => searches(route),
+            ("GET", "/v1/providers") => lists_of_providers(),
             ("POST", "/allocations") => {
                 let known = Case::new(409, route.path, claims_of(consumer, bytes));
                 self.one(route, bytes).into_iter().chain([known]).collect()
@@ -93,7 +94,6 @@ impl Cases {
                 | "/traits"
                 | "/resource_providers"
                 | "/v1/"
-                | "/v1/providers"
                 | "/v1/workloads"
                 | "/v1/violations",
             ) => get(route.path.to_owned()),
@@ -221,6 +221,17 @@ pub fn preparation() -> [Request; 2] {
         Case::new(200, url, replicas(body_bytes())),
     ];
     cases.map(|case| Request::new(&Method::PUT, &case, Version::MAX))
+}
+
+/// The plain list, all parts of a page, and the most domains.
+fn lists_of_providers() -> Vec<Case> {
+    let parts = "fields=inventories,usages,traits,aggregates,allocations,state";
+    let domains: String = (0..100)
+        .map(|number| format!("&in_domain=fault:/none{number}"))
+        .collect();
+    let queries = [String::new(), format!("?{parts}"), format!("?{parts}{domains}")];
+    let cases = queries.map(|query| Case::new(200, format!("/v1/providers{query}"), Value::Null));
+    cases.into()
 }
 
 /// All candidates, a page of candidates, and the candidates of a wide tree for several groups.

@@ -1,0 +1,141 @@
+//! Pages of lists: the form that the client prefers, the validator of a page (`ETag`), the address of the next page.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use actix_web::HttpRequest;
+use actix_web::http::header;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::headers::text;
+use super::reply::Reply;
+use super::request_head::RequestHead;
+use crate::wire::{ListForm, WrittenPage};
+
+/// The media type of lines of JSON.
+pub const LINES: &str = "application/x-ndjson";
+
+/// What a request says about the form of a list.
+#[derive(Debug, Clone, Default)]
+pub struct ListRequest {
+    pub form: ListForm,
+    /// The path of the route.
+    path: &'static str,
+    /// `If-None-Match`.
+    known_tags: Option<String>,
+}
+
+impl ListRequest {
+    /// Reads the headers of a request to the route with this path.
+    pub fn of(request: &HttpRequest, path: &'static str, head: &RequestHead) -> ListRequest {
+        let form = if head.accept.lines > head.accept.json {
+            ListForm::Lines
+        } else {
+            ListForm::Object
+        };
+        ListRequest {
+            form,
+            path,
+            known_tags: text(request, "if-none-match"),
+        }
+    }
+
+    /// Whether the client has the page with this tag.
+    fn knows(&self, tag: &str) -> bool {
+        let mut tags = self.known_tags.as_deref().unwrap_or_default().split(',').map(str::trim);
+        tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
+    }
+}
+
+/// A page with the hash of its text and of the key of the next page.
+pub struct TaggedPage {
+    page: WrittenPage,
+    /// In the form of `ETag`.
+    tag: String,
+}
+
+impl TaggedPage {
+    pub fn of(page: WrittenPage) -> TaggedPage {
+        // The keys of the hasher are constants, so equal pages of several processes have the same tag.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&page.text);
+        hasher.write(page.next.as_deref().unwrap_or_default().as_bytes());
+        let tag = format!("\"{:016x}\"", hasher.finish());
+        TaggedPage { page, tag }
+    }
+}
+
+/// The answer to a request for a page of a list. `prefix` is the prefix of the routes in a link.
+pub fn list_reply(request: &ListRequest, prefix: &str, query: &str, tagged: TaggedPage) -> Reply {
+    let TaggedPage { page, tag } = tagged;
+    let reply = if request.knows(&tag) {
+        Reply::not_modified()
+    } else {
+        match request.form {
+            ListForm::Object => Reply::json(page.text),
+            ListForm::Lines => Reply::json(page.text).in_media_type(LINES),
+        }
+    };
+    let reply = match &page.next {
+        Some(next) => reply.with_header(header::LINK, link(prefix, request.path, query, next)),
+        None => reply,
+    };
+    reply
+        .with_header(header::ETAG, tag)
+        .with_header(header::VARY, "accept, x-auth-token".to_owned())
+        .with_header(header::CACHE_CONTROL, "private, no-cache".to_owned())
+}
+
+/// The address of the next page, in the form of `Link`.
+fn link(prefix: &str, path: &str, query: &str, next: &str) -> String {
+    let is_after = |pair: &str| {
+        let name = pair.split_once('=').map_or(pair, |(name, _)| name);
+        percent_decode_str(name).eq(*b"after")
+    };
+    let kept = query
+        .split(['&', ';'])
+        .filter(|pair| !pair.is_empty() && !is_after(pair));
+    let kept: String = kept.map(|pair| format!("{pair}&")).collect();
+    let after = utf8_percent_encode(next, NON_ALPHANUMERIC);
+    format!("<{prefix}{path}?{kept}after={after}>; rel=\"next\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_has_the_query_with_the_key_of_the_next_page() {
+        let after = "in a/b";
+        for (query, expected) in [
+            ("", "</p/v1/usages?after=in%20a%2Fb>; rel=\"next\""),
+            (
+                "by=type;%61fter=x&limit=2",
+                "</p/v1/usages?by=type&limit=2&after=in%20a%2Fb>; rel=\"next\"",
+            ),
+            (
+                "by=type&after=x&limit=2",
+                "</p/v1/usages?by=type&limit=2&after=in%20a%2Fb>; rel=\"next\"",
+            ),
+        ] {
+            assert_eq!(link("/p", "/v1/usages", query, after), expected);
+        }
+    }
+
+    #[test]
+    fn a_tag_is_known_among_several_and_as_a_weak_one() {
+        let request = |tags: Option<&str>| ListRequest {
+            form: ListForm::Object,
+            path: "/v1/usages",
+            known_tags: tags.map(str::to_owned),
+        };
+        for (tags, is_known) in [
+            (None, false),
+            (Some("\"b\""), false),
+            (Some("\"a\""), true),
+            (Some("\"b\", W/\"a\""), true),
+            (Some("*"), true),
+        ] {
+            assert_eq!(request(tags).knows("\"a\""), is_known, "{tags:?}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Consumers with their owners and allocations, from the tables (`GET /v1/consumers`). Each page is of one moment, and
+//! pages go by uuid, which no write changes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chrono::{NaiveDateTime, SecondsFormat, TimeDelta};
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use uuid::Uuid;
+
+use super::allocations::UNKNOWN_TYPE;
+use super::pages;
+use super::reads::reader::Reader;
+use crate::db::DbConnection;
+use crate::db::engines::dialect::{LIST_MAX, in_lists, now};
+use crate::db::schema::{
+    allocations, consumer_types, consumers as table, projects, resource_classes, resource_providers, users,
+};
+use crate::error::{Error, Result};
+
+/// The consumers of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsumerFilter {
+    pub project: Option<String>,
+    pub user: Option<String>,
+    /// The consumer type. [`UNKNOWN_TYPE`]: consumers without a type.
+    pub kind: Option<String>,
+    /// The uuid or the name of a provider: consumers with allocations of the provider, or of a provider below.
+    pub provider: Option<String>,
+    /// The consumer was written for the last time before this number of seconds.
+    pub older_than: Option<i64>,
+    pub has_allocations: bool,
+    pub limit: usize,
+    /// The uuid after which the page begins.
+    pub after: Option<String>,
+}
+
+/// A consumer of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedConsumer {
+    pub uuid: String,
+    pub project: String,
+    pub user: String,
+    /// [`UNKNOWN_TYPE`] without a type.
+    pub kind: String,
+    pub generation: i64,
+    /// The time of the first write, in the form of RFC 3339.
+    pub created: Option<String>,
+    /// The time of the last write.
+    pub updated: Option<String>,
+    /// By provider. `None` unless the list has allocations.
+    pub allocations: Option<Vec<ConsumerShare>>,
+}
+
+/// The allocations of a consumer from a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsumerShare {
+    /// Uuid.
+    pub provider: String,
+    pub name: String,
+    pub resources: Vec<(String, i64)>,
+}
+
+/// A row of the list.
+#[derive(Queryable)]
+struct ListedConsumerRow {
+    uuid: String,
+    project: String,
+    user: String,
+    kind: Option<String>,
+    generation: i32,
+    created_at: Option<NaiveDateTime>,
+    updated_at: Option<NaiveDateTime>,
+}
+
+/// The consumers of a page, by uuid, and the uuid after which the next page begins.
+///
+/// # Errors
+/// [`Error::NotFound`] for an unknown provider. Errors of the database.
+pub async fn fetch_list(reader: Reader, filter: ConsumerFilter) -> Result<(Vec<ListedConsumer>, Option<String>)> {
+    reader.read(move |conn| list(conn, &filter)).await
+}
+
+fn list(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<(Vec<ListedConsumer>, Option<String>)> {
+    let mut rows = rows(conn, filter)?;
+    let mut has_more = rows.len() > filter.limit;
+    rows.truncate(filter.limit);
+    let uuids: Vec<String> = rows.iter().map(|row| row.uuid.clone()).collect();
+    let mut shares = HashMap::new();
+    if filter.has_allocations {
+        let counts = count_allocations(conn, &uuids)?;
+        let length = |row: &ListedConsumerRow| counts.get(&row.uuid).copied().unwrap_or_default() * ALLOCATION_BYTES;
+        let is_cut;
+        (rows, is_cut) = pages::cut(rows, filter.limit, length);
+        has_more |= is_cut;
+        shares = read_shares(conn, &uuids[..rows.len()])?;
+    }
+    let next = rows.last().filter(|_| has_more).map(|last| last.uuid.clone());
+    let time = |time: Option<NaiveDateTime>| time.map(|time| time.and_utc().to_rfc3339_opts(SecondsFormat::Secs, true));
+    let listed = rows.into_iter().map(|row| ListedConsumer {
+        allocations: filter
+            .has_allocations
+            .then(|| shares.remove(&row.uuid).unwrap_or_default()),
+        uuid: row.uuid,
+        project: row.project,
+        user: row.user,
+        kind: row.kind.unwrap_or_else(|| UNKNOWN_TYPE.to_owned()),
+        generation: row.generation.into(),
+        created: time(row.created_at),
+        updated: time(row.updated_at.or(row.created_at)),
+    });
+    Ok((listed.collect(), next))
+}
+
+/// The rows of a page, and a further row if there is a next page.
+fn rows(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<Vec<ListedConsumerRow>> {
+    let mut query = table::table
+        .inner_join(projects::table.on(projects::id.eq(table::project_id)))
+        .inner_join(users::table.on(users::id.eq(table::user_id)))
+        .left_join(consumer_types::table.on(table::consumer_type_id.eq(consumer_types::id.nullable())))
+        .into_boxed();
+    if let Some(after) = &filter.after {
+        query = query.filter(table::uuid.gt(after));
+    }
+    if let Some(project) = &filter.project {
+        query = query.filter(projects::external_id.eq(project));
+    }
+    if let Some(user) = &filter.user {
+        query = query.filter(users::external_id.eq(user));
+    }
+    match filter.kind.as_deref() {
+        Some(UNKNOWN_TYPE) => query = query.filter(table::consumer_type_id.is_null()),
+        Some(kind) => query = query.filter(consumer_types::name.eq(kind)),
+        None => {}
+    }
+    if let Some(seconds) = filter.older_than {
+        let end = TimeDelta::try_seconds(seconds).and_then(|age| now().checked_sub_signed(age));
+        let Some(end) = end else { return Ok(Vec::new()) };
+        let is_old = table::created_at.lt(end).or(table::created_at.is_null());
+        query = query.filter(table::updated_at.lt(end).or(table::updated_at.is_null().and(is_old)));
+    }
+    match &filter.provider {
+        Some(named) => match find_provider(conn, named)? {
+            NamedProvider::Root(root) => {
+                let of_tree = allocations::table
+                    .inner_join(
+                        resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)),
+                    )
+                    .filter(resource_providers::root_provider_id.eq(root))
+                    .select(allocations::consumer_id);
+                query = query.filter(table::uuid.eq_any(of_tree));
+            }
+            NamedProvider::Below(ids) => {
+                let of_subtree = allocations::table
+                    .filter(allocations::resource_provider_id.eq_any(ids))
+                    .select(allocations::consumer_id);
+                query = query.filter(table::uuid.eq_any(of_subtree));
+            }
+        },
+        None => {}
+    }
+    let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX).saturating_add(1);
+    Ok(query
+        .order(table::uuid)
+        .limit(limit)
+        .select((
+            table::uuid,
+            projects::external_id,
+            users::external_id,
+            consumer_types::name.nullable(),
+            table::generation,
+            table::created_at,
+            table::updated_at,
+        ))
+        .load(conn)?)
+}
+
+/// The providers that a name stands for.
+enum NamedProvider {
+    /// The tree of a root, by the id of the root.
+    Root(i32),
+    /// A provider below a root with the providers below, by id.
+    Below(Vec<i32>),
+}
+
+/// Finds a provider by uuid, or else by name.
+fn find_provider(conn: &mut DbConnection, named: &str) -> Result<NamedProvider> {
+    use resource_providers as t;
+    let uuid = Uuid::try_parse(named).map_or_else(|_| named.to_owned(), |uuid| uuid.to_string());
+    let columns = (t::id, t::root_provider_id, t::parent_provider_id);
+    let by_uuid = t::table
+        .filter(t::uuid.eq(uuid))
+        .select(columns)
+        .first(conn)
+        .optional()?;
+    let found: Option<(i32, Option<i32>, Option<i32>)> = match by_uuid {
+        Some(found) => Some(found),
+        None => t::table
+            .filter(t::name.eq(named))
+            .select(columns)
+            .first(conn)
+            .optional()?,
+    };
+    let Some((id, root, parent)) = found else {
+        return Err(Error::NotFound {
+            noun: format!("provider {named}"),
+        });
+    };
+    if parent.is_none() {
+        return Ok(NamedProvider::Root(root.unwrap_or(id)));
+    }
+    let tree: Vec<(i32, Option<i32>)> = t::table
+        .filter(t::root_provider_id.eq(root))
+        .select((t::id, t::parent_provider_id))
+        .load(conn)?;
+    let subtree = subtree(id, &tree);
+    if subtree.len() > LIST_MAX {
+        return Err(Error::BadRequest {
+            detail: format!(
+                "provider: {} providers are below {named}, and at most {LIST_MAX} are searched. Name the root of the tree.",
+                subtree.len()
+            ),
+        });
+    }
+    Ok(NamedProvider::Below(subtree))
+}
+
+/// The ids of a provider and of the providers below. `tree` has the parent of each provider.
+fn subtree(top: i32, tree: &[(i32, Option<i32>)]) -> Vec<i32> {
+    let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for (id, parent) in tree {
+        if let Some(parent) = parent {
+            children.entry(*parent).or_default().push(*id);
+        }
+    }
+    let (mut found, mut at) = (vec![top], 0);
+    while let Some(id) = found.get(at) {
+        found.extend(children.remove(id).unwrap_or_default());
+        at += 1;
+    }
+    found
+}
+
+/// The approximate length of an allocation in the answer.
+const ALLOCATION_BYTES: usize = 120;
+
+/// The number of allocations of each consumer that has any.
+fn count_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, usize>> {
+    let found: Vec<(String, i64)> = in_lists(uuids, |uuids| {
+        allocations::table
+            .filter(allocations::consumer_id.eq_any(uuids))
+            .group_by(allocations::consumer_id)
+            .select((allocations::consumer_id, count_star()))
+            .load(&mut *conn)
+    })?;
+    let counts = found.into_iter();
+    Ok(counts
+        .map(|(uuid, count)| (uuid, usize::try_from(count).unwrap_or_default()))
+        .collect())
+}
+
+/// An allocation with the uuid of its consumer, and the uuid and the name of its provider.
+#[derive(Queryable, PartialEq, Eq, PartialOrd, Ord)]
+struct ConsumerAllocationRow {
+    consumer: String,
+    provider: String,
+    name: Option<String>,
+    class: String,
+    used: i32,
+}
+
+/// The allocations of consumers, by consumer and provider.
+fn read_shares(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, Vec<ConsumerShare>>> {
+    let mut rows: Vec<ConsumerAllocationRow> = in_lists(uuids, |uuids| {
+        allocations::table
+            .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
+            .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
+            .filter(allocations::consumer_id.eq_any(uuids))
+            .select((
+                allocations::consumer_id,
+                resource_providers::uuid,
+                resource_providers::name,
+                resource_classes::name,
+                allocations::used,
+            ))
+            .load(&mut *conn)
+    })?;
+    rows.sort_unstable();
+    let mut found: HashMap<String, Vec<ConsumerShare>> = HashMap::new();
+    for row in rows {
+        let shares = found.entry(row.consumer).or_default();
+        let amount = (row.class, i64::from(row.used));
+        match shares.last_mut().filter(|last| last.provider == row.provider) {
+            Some(last) => last.resources.push(amount),
+            None => shares.push(ConsumerShare {
+                provider: row.provider,
+                name: row.name.unwrap_or_default(),
+                resources: vec![amount],
+            }),
+        }
+    }
+    Ok(found)
+}
