@@ -139,8 +139,9 @@ fn rows(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<Vec<ListedCo
         let is_old = table::created_at.lt(end).or(table::created_at.is_null());
         query = query.filter(table::updated_at.lt(end).or(table::updated_at.is_null().and(is_old)));
     }
-    match &filter.provider {
-        Some(named) => match find_provider(conn, named)? {
+    if let Some(named) = &filter.provider {
+        let providers = find_provider(conn, named)?;
+        query = match providers {
             NamedProvider::Root(root) => {
                 let of_tree = allocations::table
                     .inner_join(
@@ -148,16 +149,15 @@ fn rows(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<Vec<ListedCo
                     )
                     .filter(resource_providers::root_provider_id.eq(root))
                     .select(allocations::consumer_id);
-                query = query.filter(table::uuid.eq_any(of_tree));
+                query.filter(table::uuid.eq_any(of_tree))
             }
             NamedProvider::Below(ids) => {
                 let of_subtree = allocations::table
                     .filter(allocations::resource_provider_id.eq_any(ids))
                     .select(allocations::consumer_id);
-                query = query.filter(table::uuid.eq_any(of_subtree));
+                query.filter(table::uuid.eq_any(of_subtree))
             }
-        },
-        None => {}
+        };
     }
     let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX).saturating_add(1);
     Ok(query

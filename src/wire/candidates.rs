@@ -11,7 +11,7 @@ pub use given_query::GivenQuery;
 use parameters::AnswerParameters;
 pub use parameters::BesideQuery;
 use request::read_request;
-pub use values::{Aggregates, ClassAmounts, TraitNames};
+pub use values::{Aggregates, ClassAmounts, TraitNames, joined};
 
 use serde::de::DeserializeOwned;
 

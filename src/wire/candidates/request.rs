@@ -1,8 +1,9 @@
 //! A query as a request for candidates.
 
 use super::parameters::{GroupParameters, QueryParameters};
+use super::values::joined;
 use crate::error::Result;
-use crate::search::{Group, HostConditions, MemberOf, Request, Traits};
+use crate::search::{Group, HostConditions, Request};
 use crate::version::Version;
 use crate::wire::allocation_candidates::{MAX_GROUPS, QueryParts, check_root};
 use crate::wire::native::UnreadParameters;
@@ -41,15 +42,7 @@ pub fn read_request<const LEAST: i64>(mut parameters: UnreadParameters) -> Resul
 }
 
 fn group<const LEAST: i64>((suffix, parameters): (String, GroupParameters<LEAST>)) -> Result<(String, Group)> {
-    let (mut traits, mut member_of) = (Traits::default(), MemberOf::default());
-    for names in parameters.required.0 {
-        traits.required.extend(names.0.required);
-        traits.forbidden.extend(names.0.forbidden);
-    }
-    for aggregates in parameters.member_of.0 {
-        member_of.any_of.extend(aggregates.0.any_of);
-        member_of.forbidden.extend(aggregates.0.forbidden);
-    }
+    let (traits, member_of) = joined(parameters.required.0, parameters.member_of.0);
     let amounts = parameters.resources.0.into_iter();
     let group = Group {
         suffix: suffix.clone(),

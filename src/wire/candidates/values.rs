@@ -96,6 +96,20 @@ impl<'de> Deserialize<'de> for Aggregates {
     }
 }
 
+/// The conditions of all values of two repeatable parameters.
+pub fn joined(required: Vec<TraitNames<true>>, member_of: Vec<Aggregates>) -> (Traits, MemberOf) {
+    let (mut traits, mut members) = (Traits::default(), MemberOf::default());
+    for names in required {
+        traits.required.extend(names.0.required);
+        traits.forbidden.extend(names.0.forbidden);
+    }
+    for aggregates in member_of {
+        members.any_of.extend(aggregates.0.any_of);
+        members.forbidden.extend(aggregates.0.forbidden);
+    }
+    (traits, members)
+}
+
 /// Suffixes of groups.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(

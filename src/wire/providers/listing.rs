@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::answer::{ProviderAnswer, answer};
 use crate::error::Result;
 use crate::model::providers::{Described, ProviderField, ProviderListQuestion, ProviderPage};
-use crate::search::{ClassId, MemberOf, ProviderQuery, ProviderState, Slot, Traits};
-use crate::wire::candidates::{Aggregates, ClassAmounts, TraitNames};
+use crate::search::{ClassId, ProviderQuery, ProviderState, Slot};
+use crate::wire::candidates::{Aggregates, ClassAmounts, TraitNames, joined};
 use crate::wire::native::{
     InDomain, ListForm, ListItem, Name, NameList, Named, PageLimit, Repeatable, SpelledUuid, Text, WrittenPage,
     read_query, write_page,
@@ -76,15 +76,7 @@ pub struct ListParameters {
 /// The first wrong parameter.
 pub fn read_list(query: &str) -> Result<ProviderListQuestion> {
     let parameters: ListParameters = read_query(query)?;
-    let (mut traits, mut members) = (Traits::default(), MemberOf::default());
-    for names in parameters.required.0 {
-        traits.required.extend(names.0.required);
-        traits.forbidden.extend(names.0.forbidden);
-    }
-    for aggregates in parameters.member_of.0 {
-        members.any_of.extend(aggregates.0.any_of);
-        members.forbidden.extend(aggregates.0.forbidden);
-    }
+    let (traits, members) = joined(parameters.required.0, parameters.member_of.0);
     let spelled = |uuid: Option<SpelledUuid>| uuid.map(|uuid| uuid.0);
     Ok(ProviderListQuestion {
         query: ProviderQuery {

@@ -69,6 +69,7 @@ impl Cases {
     pub fn of(&mut self, route: &Route, bytes: usize) -> Vec<Case> {
         match (route.method.as_str(), route.path) {
             ("GET", "/allocation_candidates" | "/v1/candidates") => searches(route),
+            ("GET", "/v1/capacity") => capacities(),
             ("GET", "/v1/providers") => lists_of_providers(),
             ("POST", "/allocations") => {
                 let known = Case::new(409, route.path, claims_of(consumer, bytes));
@@ -221,6 +222,13 @@ pub fn preparation() -> [Request; 2] {
         Case::new(200, url, replicas(body_bytes())),
     ];
     cases.map(|case| Request::new(&Method::PUT, &case, Version::MAX))
+}
+
+/// The room of each host, and the loss of a page of hosts.
+fn capacities() -> Vec<Case> {
+    let queries = ["resources=VCPU:1&by=provider", "without=page:/p0"];
+    let cases = queries.map(|query| Case::new(200, format!("/v1/capacity?{query}"), Value::Null));
+    cases.into()
 }
 
 /// The plain list, all parts of a page, and the most domains.
