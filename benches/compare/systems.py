@@ -44,8 +44,11 @@ class Upstream(live.Service):
         super().__init__("upstream", UPSTREAM_OPTIONS, database=database)
         self.venv = pathlib.Path(os.environ.get("PLACET_BENCH_VENV") or ROOT / ".tox/bench-venv")
 
-    def command(self):
+    def _launch(self):
         self.environment = {"OS_PLACEMENT_CONFIG_DIR": str(self.folder)}
+        super()._launch()
+
+    def command(self):
         return [str(self.venv / "bin/uwsgi"), "--http", f"127.0.0.1:{self.port}", "--http-keepalive",
                 "--module", "placement.wsgi.api:application", "--virtualenv", str(self.venv), "--master",
                 "--die-on-term",
