@@ -10,7 +10,7 @@ use crate::caller::CallerKey;
 use crate::error::Result;
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::search::snapshot::is_in_domain;
-use crate::search::{ClassId, ProviderState, Slot, Snapshot};
+use crate::search::{ClassId, HOST_DIMENSION, ProviderState, Slot, Snapshot};
 
 /// The domains of more providers take longer than [`crate::pools::INLINE_TIME`].
 const MAX_INLINE_PROVIDERS: usize = 300;
@@ -309,6 +309,16 @@ fn report(
         is_heavy: siblings.is_some_and(|siblings| hosts.all > siblings.least),
         loss,
     }
+}
+
+/// Whether a provider lies in any of these domains, by itself or by an ancestor. Each host is a domain of
+/// [`HOST_DIMENSION`].
+pub(super) fn lies_in_any(snapshot: &Snapshot, slot: Slot, dimension: &str, paths: &[&str]) -> bool {
+    if dimension == HOST_DIMENSION {
+        return paths.contains(&snapshot.uuid(snapshot.root(slot)));
+    }
+    let own = snapshot.domain(slot, dimension);
+    own.is_some_and(|own| paths.iter().any(|path| is_in_domain(own, path)))
 }
 
 /// The hosts: root providers without sharing providers, whose capacity belongs to no domain.

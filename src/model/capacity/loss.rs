@@ -15,12 +15,11 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, consumers, placet_replicas, placet_workloads, projects, resource_providers};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::model::domains::{go_on, search_version};
+use crate::model::domains::{go_on, lies_in_any, search_version};
 use crate::model::{Model, Reader};
-use crate::search::snapshot::is_in_domain;
 use crate::search::{
-    CandidateSequence, ClassId, Domain, Group, HOST_DIMENSION, HostConditions, PlannedUsage, Request, Scoring,
-    SearchSettings, Snapshot, Traits,
+    CandidateSequence, ClassId, Domain, Group, HostConditions, PlannedUsage, Request, Scoring, SearchSettings,
+    Snapshot, Traits,
 };
 
 /// The most allocations of a domain.
@@ -104,13 +103,7 @@ fn providers_in(snapshot: &Snapshot, domain: &Domain, interrupt: &Interrupt) -> 
     let (mut hosts, mut providers) = (0, Vec::new());
     for host in snapshot.iter().filter(|slot| snapshot.is_host(*slot)) {
         go_on(interrupt)?;
-        let is_inside = match &*domain.dimension {
-            HOST_DIMENSION => snapshot.uuid(host) == &*domain.path,
-            dimension => snapshot
-                .domain(host, dimension)
-                .is_some_and(|path| is_in_domain(path, &domain.path)),
-        };
-        if is_inside {
+        if lies_in_any(snapshot, host, &domain.dimension, &[&domain.path]) {
             hosts += 1;
             providers.extend(
                 snapshot

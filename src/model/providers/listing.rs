@@ -13,12 +13,11 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, resource_classes, resource_providers as table};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
-use crate::model::domains::{go_on, search_version};
+use crate::model::domains::{go_on, lies_in_any, search_version};
 use crate::model::pages;
 use crate::model::reads::unknown_names::Names;
 use crate::model::{Model, Reader};
-use crate::search::snapshot::is_in_domain;
-use crate::search::{self, Domain, HOST_DIMENSION, ProviderQuery, ProviderState, Slot, Snapshot};
+use crate::search::{self, Domain, ProviderQuery, ProviderState, Slot, Snapshot};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 
@@ -78,22 +77,13 @@ impl<'q> ListConditions<'q> {
             && self
                 .domains
                 .iter()
-                .all(|(dimension, paths)| is_in_any(snapshot, slot, dimension, paths))
+                .all(|(dimension, paths)| lies_in_any(snapshot, slot, dimension, paths))
     }
 
     /// The steps of a look at a provider.
     fn steps(&self) -> u64 {
         1 + self.question.in_domains.len() as u64 / OPERATIONS_A_STEP
     }
-}
-
-/// Whether a provider lies in a domain by itself or by an ancestor.
-fn is_in_any(snapshot: &Snapshot, slot: Slot, dimension: &str, paths: &[&str]) -> bool {
-    if dimension == HOST_DIMENSION {
-        return paths.contains(&snapshot.uuid(snapshot.root(slot)));
-    }
-    let own = snapshot.domain(slot, dimension);
-    own.is_some_and(|own| paths.iter().any(|path| is_in_domain(own, path)))
 }
 
 /// A page of a list.
