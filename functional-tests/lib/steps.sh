@@ -75,7 +75,7 @@ starts_are_few() {
     local most
     most=$(awk -F '  +' -v name="$1" '$1 == name { print $2 }' functional-tests/lib/starts.txt)
     [[ -z $most || ($2 -ge 1 && $2 -le $most) ]] && return
-    echo "FAILED  $1: it started $2 services, and functional-tests/lib/starts.txt has 1 to $most"
+    echo "FAILED  $1: it started $2 services, and functional-tests/lib/starts.txt has 1 to $most" | tee -a "$(log_of "$1")"
     return 1
 }
 
