@@ -60,9 +60,10 @@ pub async fn answer(context: RequestContext, asked: CandidatesQuery, path: &str)
             Some(purpose) => search::for_purpose(&snapshot, purpose, &request, &settings)?,
             None => Arc::clone(&snapshot),
         };
-        let answer = find(version, &limited, &request, asked.rank, &settings)?.interrupted_by(interrupt.clone())?;
+        let found = find(version, &limited, &request, asked.rank, &settings)?.interrupted_by(interrupt.clone())?;
+        let answer = found.with_parts(asked.has_summaries, asked.has_names);
         let source: Box<dyn ChunkSource> = Box::new(CandidatesSource {
-            answer: answer.with_parts(asked.has_summaries, asked.has_names),
+            answer: if has_limit { answer.measured() } else { answer },
             query: query.clone(),
             ceiling: settings.ceiling,
             interrupt,

@@ -1,7 +1,7 @@
-//! A long body, sent one part per turn of the worker's loop.
+//! A long body, sent in several turns of the worker's loop.
 //!
 //! Naively, a connection sends part after part as long as its socket has room. If the client reads as fast as placet
-//! writes, every further connection of the worker waits for the end. So the body pauses after each part, and the
+//! writes, every further connection of the worker waits for the end. So the body pauses after [`TURN_BYTES`], and the
 //! connection is served again after the waiting connections. A whole answer is cut, so no turn copies the whole.
 
 use std::pin::Pin;
@@ -16,14 +16,19 @@ use super::connections::ServedGuard;
 
 /// The most bytes of a part.
 const PART_BYTES: usize = WHOLE_ANSWER_BYTES;
+/// The bytes between two pauses, which take some 300 µs to make and to send.
+///
+/// With a pause after each part, answers of 1.6 MB to four clients took 5 to 8% more processor time, and a scheduler
+/// loop of 32 clients had 10% fewer rounds a second.
+const TURN_BYTES: usize = 8 * PART_BYTES;
 
 /// A body that pauses.
 struct PacedBody {
     body: BoxBody,
     /// The unsent bytes from the body.
     rest: Bytes,
-    /// Whether a part was sent since the last pause.
-    is_due: bool,
+    /// The bytes sent since the last pause.
+    sent: usize,
     /// The request of an unfinished answer, which counts as being served until the end.
     _served: Option<ServedGuard>,
 }
@@ -43,7 +48,7 @@ pub fn paced(response: HttpResponse, served: Option<ServedGuard>) -> HttpRespons
     let pausing = |body| PacedBody {
         body,
         rest: Bytes::new(),
-        is_due: false,
+        sent: 0,
         _served: served,
     };
     response.map_body(|_, body| pausing(body).boxed())
@@ -57,7 +62,8 @@ impl MessageBody for PacedBody {
     }
 
     fn poll_next(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
-        if std::mem::take(&mut self.is_due) {
+        if self.sent >= TURN_BYTES {
+            self.sent = 0;
             task.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -67,8 +73,8 @@ impl MessageBody for PacedBody {
                 end => return Poll::Ready(end),
             }
         }
-        self.is_due = true;
         let length = self.rest.len().min(PART_BYTES);
+        self.sent += length;
         Poll::Ready(Some(Ok(self.rest.split_to(length))))
     }
 }
@@ -95,9 +101,12 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn a_long_body_pauses_after_each_part() {
+    async fn a_long_body_pauses_after_the_bytes_of_a_turn() {
         assert_eq!(parts(vec![b'.'; PART_BYTES]).await, (vec![PART_BYTES], 0));
         let long = parts(vec![b'.'; 2 * PART_BYTES + 1]).await;
-        assert_eq!(long, (vec![PART_BYTES, PART_BYTES, 1], 3));
+        assert_eq!(long, (vec![PART_BYTES, PART_BYTES, 1], 0));
+        let (lengths, pauses) = parts(vec![b'.'; 2 * TURN_BYTES + 1]).await;
+        assert_eq!((lengths.iter().sum(), pauses), (2 * TURN_BYTES + 1, 2));
+        assert!(lengths.iter().all(|length| *length <= PART_BYTES), "{lengths:?}");
     }
 }

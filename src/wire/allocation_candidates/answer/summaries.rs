@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::error::Result;
 use crate::search::{BlockSlots, ClassId, Interrupt, Request, Slot, Snapshot, check_interrupt};
 use crate::version::{ALL_CLASSES_IN_SUMMARIES, CANDIDATES_REQUIRED, NESTED_CANDIDATES, Version};
-use crate::wire::output::Out;
+use crate::wire::output::{Length, Out};
 use crate::wire::provider_texts::{CLASS_END, LAST_CLASS_END, NO_CLASS_END, ProviderTexts, RESOURCES, SummaryTexts};
 
 /// The format of summaries in a version.
@@ -52,6 +52,13 @@ impl Summaries {
         }
         texts.summaries(snapshot, first).outdated(snapshot, first);
         Ok(is_long)
+    }
+
+    /// The length of the summaries of the providers in `block` in bytes, each with a comma.
+    pub fn length(&self, snapshot: &Snapshot, mut block: BlockSlots) -> usize {
+        let mut length = Length::default();
+        self.write(&mut length, snapshot, &mut block, b",", usize::MAX);
+        length.0
     }
 
     /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes.

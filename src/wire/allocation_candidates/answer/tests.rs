@@ -87,7 +87,7 @@ fn a_suffix_that_equals_a_provider_uuid_is_not_replaced() {
 #[test]
 fn the_remaining_length_is_known_after_the_search() {
     for minor in [10, 17, 27, 39] {
-        let (mut answer, mut written) = (answer(minor, 1), Vec::new());
+        let (mut answer, mut written) = (answer(minor, 1).measured(), Vec::new());
         assert_eq!((answer.is_search_done(), answer.remaining_bytes()), (false, None));
         while !answer.is_search_done() {
             assert_eq!(answer.write(&mut written, 1), Ok(true));
