@@ -8,6 +8,8 @@ after the other: OpenStack Placement's calls once in all, because they take minu
 """
 
 import argparse
+import json
+import re
 import statistics
 import time
 
@@ -34,29 +36,62 @@ def arguments():
 
 
 def one_by_one(rest):
-    """By provider: the inventories and the usages. Returns them, and the number of requests."""
+    """By provider: the answers with the inventories and with the usages. Returns them, and the number of requests."""
     found = {}
     for provider in rest.must("GET", "/resource_providers").json["resource_providers"]:
         path = f"/resource_providers/{provider['uuid']}"
-        inventories = rest.must("GET", f"{path}/inventories").json["inventories"]
-        found[provider["uuid"]] = inventories, rest.must("GET", f"{path}/usages").json["usages"]
+        found[provider["uuid"]] = rest.must("GET", f"{path}/inventories"), rest.must("GET", f"{path}/usages")
     return found, 1 + 2 * len(found)
 
 
+def parsed_one_by_one(found):
+    return {uuid: (inventories.json["inventories"], usages.json["usages"])
+            for uuid, (inventories, usages) in found.items()}
+
+
+def pages_of(rest, path):
+    """The pages of a list, each with a line for each item. The address of the next page is in the header `Link`."""
+    while path:
+        page = rest("GET", path, headers={"accept": "application/x-ndjson"})
+        if page.status != 200:
+            raise RuntimeError(f"{path} was answered with {page}")
+        yield page.raw
+        link = re.match("<(.*)>; rel=.next.", page.headers.get("link", ""))
+        path = link and link[1]
+
+
 def in_pages(rest):
-    found, requests, after = {}, 0, ""
-    while after is not None:
-        page = rest.must("GET", BULK + after).json
-        requests += 1
-        found |= {each["uuid"]: (each["inventories"], each["usages"]) for each in page["providers"]}
-        after = page["next"] and f"&after={page['next']}"
-    return found, requests
+    pages = list(pages_of(rest, BULK))
+    return pages, len(pages)
 
 
-def timed(read, rest):
-    begin = time.perf_counter()
-    found, requests = read(rest)
-    return time.perf_counter() - begin, requests, found
+def parsed_in_pages(pages):
+    providers = (json.loads(line) for page in pages for line in page.splitlines())
+    return {each["uuid"]: (each["inventories"], each["usages"]) for each in providers}
+
+
+class Reading:
+    """One way to read the cloud, and the times: until the last answer, and with the parsing of the answers."""
+
+    def __init__(self, name, read, parse):
+        self.name, self.read, self.parse = name, read, parse
+        self.answered, self.parsed, self.requests = [], [], 0
+
+    def measure(self, rest):
+        begin = time.perf_counter()
+        answers, self.requests = self.read(rest)
+        self.answered.append(time.perf_counter() - begin)
+        found = self.parse(answers)
+        self.parsed.append(time.perf_counter() - begin)
+        return found
+
+    def line(self, today):
+        """The medians, and how many times as fast as the reading `today`."""
+        times = []
+        for own, other in ((self.answered, today.answered), (self.parsed, today.parsed)):
+            own, other = statistics.median(own), statistics.median(other)
+            times.append(f"{format_duration(own * 1e6)} ({other / own:,.0f} times)")
+        return f"{self.name}, {self.requests} requests: {times[0]}, with parsing {times[1]}"
 
 
 def main():
@@ -67,17 +102,14 @@ def main():
         copied = engine.create(database)
         with Placet(database, chosen.binary) as own, Upstream(copied) as other:
             placet, upstream = KeptRest(own.port), KeptRest(other.port)
-            today, requests, expected = timed(one_by_one, upstream)
-            print(f"OpenStack Placement, {requests} requests: {format_duration(today * 1e6)}", flush=True)
-            for name, read in (("placet, one by one", one_by_one), ("placet, in pages", in_pages)):
-                times = []
+            today = Reading("OpenStack Placement, one by one", one_by_one, parsed_one_by_one)
+            expected = today.measure(upstream)
+            print(today.line(today), flush=True)
+            for reading in (Reading("placet, one by one", one_by_one, parsed_one_by_one),
+                            Reading("placet, in pages", in_pages, parsed_in_pages)):
                 for _ in range(chosen.rounds):
-                    took, requests, found = timed(read, placet)
-                    assert found == expected, f"{name}: the answers differ"
-                    times.append(took)
-                median = statistics.median(times)
-                print(f"{name}, {requests} requests: {format_duration(median * 1e6)}, {today / median:,.0f} times as fast",
-                      flush=True)
+                    assert reading.measure(placet) == expected, f"{reading.name}: the answers differ"
+                print(reading.line(today), flush=True)
 
 
 if __name__ == "__main__":

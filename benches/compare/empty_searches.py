@@ -11,20 +11,16 @@ AFTER divided by BEFORE in the same round, and the median over the rounds.
 import argparse
 import contextlib
 import itertools
-import multiprocessing
-import statistics
 import time
-import uuid
 
 from benches.compare.cloud import SHAPES
+from benches.compare.foreground import measured, print_ratios
 from benches.compare.sizing import prepare
 from benches.compare.systems import Placet
 from functional_tests.lib import engines
 from functional_tests.lib.rest import KeptRest
 
 FLOOD_A_SECOND = 500
-SEARCH = "/allocation_candidates?resources=VCPU:1,MEMORY_MB:1024&limit=10"
-FIGURES = ("searches a second", "search p50", "search p99", "claim p50", "claim p99")
 
 
 def arguments():
@@ -48,38 +44,6 @@ def flood(port, stop):
         time.sleep(max(0, begin + number / FLOOD_A_SECOND - time.monotonic()))
 
 
-def timed(work):
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
-def measured(service, seconds):
-    """The figures of a client beside the flood."""
-    stop = multiprocessing.Event()
-    flooding = multiprocessing.Process(target=flood, args=(service.port, stop), daemon=True)
-    flooding.start()
-    rest, searches, claims, end = KeptRest(service.port), [], [], time.monotonic() + seconds
-    while time.monotonic() < end:
-        searches += [timed(lambda: rest.must("GET", SEARCH)) for _ in range(20)]
-        claims.append(timed(lambda: claim_and_release(rest)))
-    stop.set()
-    flooding.join()
-    return [len(searches) / seconds, *quantiles(searches), *quantiles(claims)]
-
-
-def claim_and_release(rest):
-    consumer = str(uuid.uuid4())
-    call = {"consumers": [{"uuid": consumer, "project_id": "p", "user_id": "u", "query": "resources=VCPU:1"}]}
-    rest.must("POST", "/v1/claims", call)
-    rest.must("DELETE", f"/allocations/{consumer}")
-
-
-def quantiles(times):
-    """The median and the 99th percentile in microseconds."""
-    return statistics.median(times) * 1e6, statistics.quantiles(times, n=100)[98] * 1e6
-
-
 def main():
     chosen = arguments()
     with engines.Engine("sqlite") as engine, contextlib.ExitStack() as stack:
@@ -91,14 +55,10 @@ def main():
         rounds = []
         for number in range(chosen.rounds + 1):
             order = (0, 1) if number % 2 == 0 else (1, 0)
-            found = {at: measured(services[at], chosen.seconds) for at in order}
+            found = {at: measured(services[at], chosen.seconds, flood) for at in order}
             if number > 0:
                 rounds.append((found[0], found[1]))
-    print("| figure | before | after | ratio |\n|---|---|---|---|")
-    for at, figure in enumerate(FIGURES):
-        before, after = (statistics.median(found[side][at] for found in rounds) for side in (0, 1))
-        ratio = statistics.median(found[1][at] / found[0][at] for found in rounds)
-        print(f"| {figure} | {before:,.0f} | {after:,.0f} | {ratio:.2f} |")
+    print_ratios(("before", "after"), rounds)
 
 
 if __name__ == "__main__":
