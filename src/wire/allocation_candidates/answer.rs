@@ -142,10 +142,8 @@ impl CandidatesAnswer {
                 AnswerSection::Texts(remaining, all) => match remaining.next() {
                     Some(block) => {
                         check_interrupt(&self.interrupt)?;
-                        self.is_long |= self.summaries.cache(&self.snapshot, block, &self.interrupt)?;
-                        if let Some(unwritten) = &mut self.unwritten {
-                            *unwritten += self.summaries.length(&self.snapshot, block);
-                        }
+                        let measured = self.unwritten.as_mut();
+                        self.is_long |= self.summaries.cache(&self.snapshot, block, &self.interrupt, measured)?;
                     }
                     None => {
                         let all = std::mem::take(all);

@@ -34,11 +34,18 @@ impl Summaries {
     /// Caches the texts of the summaries of a block, unless cached before. Returns whether the texts are long.
     ///
     /// Texts may contain any number of traits and classes. So an attempt on an HTTP worker ends here at long texts.
+    /// `measured` is raised by the length of the summaries in bytes, each with a comma.
     ///
     /// # Errors
     /// If the search must end.
-    pub fn cache(&self, snapshot: &Snapshot, mut block: BlockSlots, interrupt: &Interrupt) -> Result<bool> {
-        let Some(first) = block.next() else {
+    pub fn cache(
+        &self,
+        snapshot: &Snapshot,
+        mut block: BlockSlots,
+        interrupt: &Interrupt,
+        measured: Option<&mut usize>,
+    ) -> Result<bool> {
+        let Some(first) = block.first() else {
             return Ok(false);
         };
         let texts = ProviderTexts::of(snapshot, first);
@@ -50,34 +57,39 @@ impl Summaries {
             interrupt.exhaust();
             check_interrupt(interrupt)?;
         }
-        texts.summaries(snapshot, first).outdated(snapshot, first);
+        let texts = BlockTexts::of(snapshot, texts, first);
+        if let Some(measured) = measured {
+            let mut length = Length::default();
+            self.write_texts(&mut length, &texts, &mut block, b",", usize::MAX);
+            *measured += length.0;
+        }
         Ok(is_long)
-    }
-
-    /// The length of the summaries of the providers in `block` in bytes, each with a comma.
-    pub fn length(&self, snapshot: &Snapshot, mut block: BlockSlots) -> usize {
-        let mut length = Length::default();
-        self.write(&mut length, snapshot, &mut block, b",", usize::MAX);
-        length.0
     }
 
     /// Writes summaries of the providers in `block`, with `lead` before the first, until `out` has `length` bytes.
     /// Removes the written providers from `block`.
-    pub fn write(
+    pub fn write(&self, out: &mut Vec<u8>, snapshot: &Snapshot, block: &mut BlockSlots, lead: &[u8], length: usize) {
+        if let Some(first) = block.first() {
+            let texts = BlockTexts::of(snapshot, ProviderTexts::of(snapshot, first), first);
+            self.write_texts(out, &texts, block, lead, length);
+        }
+    }
+
+    fn write_texts(
         &self,
         out: &mut impl Out,
-        snapshot: &Snapshot,
+        texts: &BlockTexts,
         block: &mut BlockSlots,
         mut lead: &[u8],
         length: usize,
     ) {
-        let Some(first) = block.first() else { return };
-        let texts = ProviderTexts::of(snapshot, first);
-        let cached = texts.summaries(snapshot, first);
-        let outdated = match &self.classes {
-            Some(_) => u64::MAX,
-            None => cached.outdated(snapshot, first),
-        };
+        let BlockTexts {
+            snapshot,
+            texts,
+            cached,
+            outdated,
+        } = *texts;
+        let outdated = if self.classes.is_some() { u64::MAX } else { outdated };
         while out.length() < length {
             let Some(slot) = block.next() else { return };
             out.put(lead);
@@ -120,5 +132,27 @@ impl Summaries {
             }
         }
         out.put(if lead.is_empty() { NO_CLASS_END } else { LAST_CLASS_END });
+    }
+}
+
+/// The cached texts of a block.
+struct BlockTexts<'a> {
+    snapshot: &'a Snapshot,
+    texts: &'a ProviderTexts,
+    cached: &'a SummaryTexts,
+    /// The lanes whose usage changed since.
+    outdated: u64,
+}
+
+impl<'a> BlockTexts<'a> {
+    /// `texts` are those of the block of `slot`.
+    fn of(snapshot: &'a Snapshot, texts: &'a ProviderTexts, slot: Slot) -> BlockTexts<'a> {
+        let cached = texts.summaries(snapshot, slot);
+        BlockTexts {
+            snapshot,
+            texts,
+            cached,
+            outdated: cached.outdated(snapshot, slot),
+        }
     }
 }
