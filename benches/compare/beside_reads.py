@@ -8,31 +8,17 @@ all consumers with their allocations, and the sums of usages by class and by pro
 reader divided by the figure without, in the same round, and the median over the rounds.
 """
 
-import argparse
-
-from benches.compare.bulk_reads import pages_of
-from benches.compare.cloud import SHAPES
+from benches.compare.bulk_reads import arguments, pages_of
 from benches.compare.foreground import measured, print_ratios
 from benches.compare.interleaved import server
 from benches.compare.sizing import prepare
 from benches.compare.systems import Placet
-from functional_tests.lib import engines
 from functional_tests.lib.rest import KeptRest
 
 CONSUMERS = 20  # of each host
 SPAN_SECONDS = 15
 EVERYTHING = ("/v1/providers?fields=inventories,usages,traits,aggregates,allocations,state",
               "/v1/consumers?fields=allocations", "/v1/usages?by=resource_class", "/v1/usages?by=project")
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary", metavar="BINARY")
-    parser.add_argument("--engine", choices=engines.ENGINES, default="postgresql")
-    parser.add_argument("--shape", choices=SHAPES, default="flat")
-    parser.add_argument("--hosts", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    return parser.parse_args()
 
 
 def read_everything(port, _stop):
@@ -43,7 +29,7 @@ def read_everything(port, _stop):
 
 
 def main():
-    chosen = arguments()
+    chosen = arguments(__doc__, rounds=5)
     with server(chosen.engine) as engine:
         database = engine.create()
         prepare(database, chosen.shape, chosen.hosts, CONSUMERS, chosen.binary)

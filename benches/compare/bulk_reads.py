@@ -25,13 +25,13 @@ CONSUMERS = 20  # of each host
 BULK = "/v1/providers?fields=inventories,usages"
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description, rounds):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary", metavar="BINARY")
     parser.add_argument("--engine", choices=engines.ENGINES, default="postgresql")
     parser.add_argument("--shape", choices=SHAPES, default="flat")
     parser.add_argument("--hosts", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=rounds)
     return parser.parse_args()
 
 
@@ -95,7 +95,7 @@ class Reading:
 
 
 def main():
-    chosen = arguments()
+    chosen = arguments(__doc__, rounds=7)
     with server(chosen.engine) as engine:
         database = engine.create()
         prepare(database, chosen.shape, chosen.hosts, CONSUMERS, chosen.binary)
