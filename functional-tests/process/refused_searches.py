@@ -16,7 +16,7 @@ EMPTY = "placet_candidates_empty_total"
 MAX_NOTES = 50
 # The newest part of the log's line, by the query of a search that two hosts with 4 VCPUs cannot serve.
 CAUSES = {
-    "resources=VCPU:5": "2 hosts are too small for VCPU.",
+    "resources=VCPU:5": "2 hosts are too small for VCPU: 5 requested, at most 4.",
     "resources=VCPU:1&required=HW_CPU_X86_AVX512F": "2 hosts lack trait HW_CPU_X86_AVX512F of required.",
     "resources=PCPU:1": "2 hosts have no inventory of PCPU.",
     "resources=VCPU:1,MEMORY_MB:512": "2 hosts have no inventory of MEMORY_MB.",
@@ -73,7 +73,7 @@ def answers():
         equal([each["id"] for each in listed(placet.rest, f"?request_id={sent[1]}")], [2])
         equal(listed(placet.rest, "?kind=claim"), [])
         equal([each["id"] for each in listed(placet.rest, "?limit=1")], [2])
-        explained = placet.rest.must("GET", f"/v1/explain?api=openstack&{oldest['query']}").json
+        explained = placet.rest.must("GET", oldest["explain"]).json
         equal(explained["detail"], oldest["reasons"][0]["detail"])
 
 

@@ -103,7 +103,7 @@ impl Reason {
     }
 
     /// The code with the class, the provider and the amounts, as far as the three apply. A reason about several
-    /// providers has its sentence, with their number.
+    /// providers has the sentence, and the amounts unless the sentence has the amounts.
     fn short(&self) -> String {
         let mut words = self.code.name().to_owned();
         match (&self.resource_provider, &self.resource_class) {
@@ -114,6 +114,9 @@ impl Reason {
                 words += &format!(" on {}", named(self.provider_name.as_deref(), provider));
             }
             (None, _) => words += &format!(": {}", self.detail.trim_end_matches('.')),
+        }
+        if self.resource_provider.is_none() && self.detail.contains(" requested") {
+            return words;
         }
         match (self.requested, self.free) {
             (Some(requested), Some(free)) => words += &format!(": {requested} requested, {free} free"),
@@ -174,6 +177,16 @@ impl Reasons {
         &self.kept
     }
 
+    /// The kept reasons whose sentence is no part of the first reason. The first reason of a query without a candidate
+    /// has the sentences of the conditions.
+    fn unsaid(&self) -> impl Iterator<Item = &Reason> {
+        let whole = self.kept.first().filter(|first| first.code == ReasonCode::NoCandidate);
+        let is_part = move |reason: &&Reason| {
+            whole.is_some_and(|whole| whole.detail != reason.detail && whole.detail.contains(&reason.detail))
+        };
+        self.kept.iter().filter(move |reason| !is_part(reason))
+    }
+
     /// How often each code applies, with the reasons that were not kept and without explaining reasons.
     pub fn counts(&self) -> impl Iterator<Item = (ReasonCode, usize)> {
         self.counts.iter().map(|(code, count)| (*code, *count))
@@ -214,8 +227,8 @@ impl Reasons {
 
     /// The first reasons in a few words, and the number of further reasons, for the log.
     pub fn short(&self) -> String {
-        let reasons: Vec<String> = self.kept.iter().take(3).map(Reason::short).collect();
-        let more = self.kept.len() + self.unkept - reasons.len();
+        let reasons: Vec<String> = self.unsaid().take(3).map(Reason::short).collect();
+        let more = self.unsaid().count() + self.unkept - reasons.len();
         if more == 0 {
             return reasons.join("; ");
         }
@@ -308,7 +321,7 @@ impl fmt::Display for ClaimRefusal {
             return Ok(());
         };
         write!(f, " Consumer {}:", first.consumer)?;
-        let mut reasons = first.reasons.kept().iter().take(3);
+        let mut reasons = first.reasons.unsaid().take(3);
         reasons.try_for_each(|reason| write!(f, " {}", reason.detail))
     }
 }

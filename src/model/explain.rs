@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
-use crate::search::{self, Condition, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning};
+use crate::search::{
+    self, Condition, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning, Truth,
+};
 pub use known::KnownReasons;
 pub use query_text::QueryText;
 use words::{Cause, Words};
@@ -24,12 +26,15 @@ use words::{Cause, Words};
 pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Reasons> {
     let explanation = search::explain(snapshot, request, None, settings)?;
     let conditions = condition_counts(snapshot, &explanation, &settings.interrupt);
-    let mut detail = none_of(explanation.all().len(), cause(&conditions));
+    let mut detail = none_of(
+        explanation.all().len(),
+        conditions.iter().flat_map(|it| &it.causes).map(|it| &it.reason),
+    );
     if !explanation.is_exact {
         detail += " Not all hosts were compared.";
     }
     let mut reasons = Reasons::from(Reason::new(ReasonCode::NoCandidate, detail));
-    for (reason, count) in cause_first(conditions) {
+    for (reason, count) in last_first(conditions) {
         reasons.add_counted(reason, count);
     }
     Ok(reasons)
@@ -39,14 +44,22 @@ pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings
 /// meet all conditions before.
 pub fn conditions(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Vec<(Reason, usize)>> {
     let explanation = search::explain(snapshot, request, None, settings)?;
-    Ok(cause_first(condition_counts(snapshot, &explanation, &settings.interrupt)).collect())
+    Ok(last_first(condition_counts(snapshot, &explanation, &settings.interrupt)).collect())
 }
 
-/// A condition that leaves out hosts, with a reason for each cause, the most frequent cause first.
+/// A condition that leaves out hosts, with the causes.
 struct ConditionCounts {
     thinning: Thinning,
-    /// With the number of hosts.
-    reasons: Vec<(Reason, usize)>,
+    /// The cause nearest to a candidate comes last.
+    causes: Vec<CauseCount>,
+}
+
+/// Why hosts fail a condition, and the hosts.
+struct CauseCount {
+    reason: Reason,
+    left_out: usize,
+    /// The first [`MAX_EXAMPLES`] hosts, by name.
+    examples: Vec<String>,
 }
 
 /// The conditions that leave out hosts, in their order.
@@ -67,55 +80,96 @@ fn condition_counts(
         };
         interrupt.spend((thinning.left_out as u64).div_ceil(OPERATIONS_A_STEP));
         if thinning.conditions > 1 {
+            let merged = CauseCount {
+                reason: words.merged(thinning),
+                left_out: thinning.left_out,
+                examples: names(snapshot, explanation.left_out(at)),
+            };
             return ConditionCounts {
                 thinning,
-                reasons: vec![(words.merged(thinning), thinning.left_out)],
+                causes: vec![merged],
             };
         }
         let causes = causes(snapshot, explanation, at, thinning).into_iter();
-        let reasons = causes.map(|(cause, count)| (words.reason(thinning.condition, count, room, cause), count));
+        let causes = causes.map(|(cause, left_out, examples)| CauseCount {
+            reason: words.reason(thinning.condition, left_out, room, cause),
+            left_out,
+            examples,
+        });
         ConditionCounts {
             thinning,
-            reasons: reasons.collect(),
+            causes: causes.collect(),
         }
     });
     counts.collect()
 }
 
-fn cause_first(conditions: Vec<ConditionCounts>) -> impl Iterator<Item = (Reason, usize)> {
-    conditions.into_iter().rev().flat_map(|condition| condition.reasons)
+/// The reasons with the number of hosts left out, the cause first.
+fn last_first(conditions: Vec<ConditionCounts>) -> impl Iterator<Item = (Reason, usize)> {
+    let causes = conditions
+        .into_iter()
+        .rev()
+        .flat_map(|condition| condition.causes.into_iter().rev());
+    causes.map(|cause| (cause.reason, cause.left_out))
 }
 
-/// The reason of the last condition, whose hosts meet all conditions before.
-fn cause(conditions: &[ConditionCounts]) -> Option<&Reason> {
-    let last = conditions.last()?;
-    last.reasons.first().map(|(reason, _)| reason)
-}
+/// The most conditions in a sentence.
+const MAX_SENTENCES: usize = 4;
 
-fn none_of(hosts: usize, cause: Option<&Reason>) -> String {
-    let cause = cause.map_or_else(String::new, |cause| format!(" {}", cause.detail));
-    match hosts {
-        0 => "There is no host.".to_owned(),
-        1 => format!("The only host cannot serve the query.{cause}"),
-        _ => format!("None of the {hosts} hosts can serve the query.{cause}"),
+/// The answer in sentences. `reasons` in the order of the conditions: the last is the cause and comes first, because
+/// its hosts meet all conditions before.
+fn none_of<'r>(hosts: usize, reasons: impl DoubleEndedIterator<Item = &'r Reason>) -> String {
+    let mut reasons = reasons.rev();
+    let mut sentences: Vec<String> = reasons
+        .by_ref()
+        .take(MAX_SENTENCES)
+        .map(|reason| reason.detail.clone())
+        .collect();
+    let further = reasons.count();
+    if further > 0 {
+        sentences.push(format!("{further} more conditions leave out hosts."));
     }
+    let first = match hosts {
+        0 => return "There is no host.".to_owned(),
+        1 => "The only host cannot serve the query.".to_owned(),
+        _ => format!("None of the {hosts} hosts can serve the query."),
+    };
+    sentences.insert(0, first);
+    sentences.join(" ")
 }
 
-/// The causes for which the hosts left out fail a condition, the most frequent first.
-fn causes(snapshot: &Snapshot, explanation: &ExplainedRequest, at: usize, thinning: Thinning) -> Vec<(Cause, usize)> {
+/// The most names of hosts for a cause.
+const MAX_EXAMPLES: usize = 3;
+
+fn names(snapshot: &Snapshot, hosts: impl Iterator<Item = Slot>) -> Vec<String> {
+    let hosts = hosts.take(MAX_EXAMPLES);
+    hosts.map(|host| snapshot.name(host).to_owned()).collect()
+}
+
+/// The causes for which the hosts left out fail a condition, with the number and the names of hosts. Hosts whose
+/// property has another value are nearer to a candidate than hosts without the property.
+fn causes(
+    snapshot: &Snapshot,
+    explanation: &ExplainedRequest,
+    at: usize,
+    thinning: Thinning,
+) -> Vec<(Cause, usize, Vec<String>)> {
     let request = explanation.conditions.request;
     if !matches!(thinning.condition, Condition::Where { group: None } | Condition::State) {
-        return vec![(Cause::Condition, thinning.left_out)];
+        let examples = names(snapshot, explanation.left_out(at));
+        return vec![(Cause::Condition, thinning.left_out, examples)];
     }
-    let mut counts: BTreeMap<Cause, usize> = BTreeMap::new();
+    let mut hosts: BTreeMap<Cause, Vec<Slot>> = BTreeMap::new();
     for host in explanation.left_out(at) {
-        *counts
-            .entry(Cause::of_host(snapshot, request, thinning.condition, host))
-            .or_default() += 1;
+        let cause = Cause::of_host(snapshot, request, thinning.condition, host);
+        hosts.entry(cause).or_default().push(host);
     }
-    let mut counts: Vec<(Cause, usize)> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    counts
+    let mut causes: Vec<(Cause, Vec<Slot>)> = hosts.into_iter().collect();
+    causes.sort_by_key(|(cause, hosts)| (*cause == Cause::Verdict(Truth::False), hosts.len()));
+    let counted = causes.into_iter();
+    counted
+        .map(|(cause, hosts)| (cause, hosts.len(), names(snapshot, hosts.into_iter())))
+        .collect()
 }
 
 /// Why a host is not what a request asks for.

@@ -9,6 +9,7 @@ mod choices;
 mod claims;
 mod comparison;
 mod descriptions;
+mod domain_losses;
 mod domain_states;
 mod domains;
 mod following;

@@ -148,6 +148,8 @@ struct ConditionAnswer<'a> {
     left_out: usize,
     /// The number of hosts with a candidate for the conditions so far.
     left: usize,
+    /// The names of the first three hosts left out.
+    examples: &'a [String],
 }
 
 /// A requested class, with the greatest amounts of one provider.
@@ -163,6 +165,8 @@ struct ClassAnswer<'a> {
     free: Option<i64>,
     /// The greatest free amount within the normal limit; `null` without an inventory.
     free_normal: Option<i64>,
+    /// The greatest `max_unit`; `null` without an inventory.
+    max_unit: Option<i32>,
     /// Whether a provider has enough for `requested` and allows the amount: `now`, `not_now` (if less were used), or
     /// `never`.
     enough: &'static str,
@@ -194,6 +198,8 @@ struct LackAnswer<'a> {
     requested: i64,
     /// The free amount within the limits of the query's purpose; below zero if the provider is overcommitted.
     free: i64,
+    /// The amount that may be allocated in total for the query's purpose: the normal limit, or `capacity`.
+    limit: i64,
     /// The amount in use.
     used: i64,
     /// The amount that may be allocated in total: `(total - reserved) * allocation_ratio`, rounded down.
@@ -251,6 +257,7 @@ fn condition(report: &ConditionReport) -> ConditionAnswer<'_> {
         groups: &report.groups,
         left_out: report.left_out,
         left: report.left,
+        examples: &report.examples,
     }
 }
 
@@ -261,6 +268,7 @@ fn class(report: &ClassReport) -> ClassAnswer<'_> {
         capacity: report.room.map(|room| room.capacity),
         free: report.room.map(|room| room.free),
         free_normal: report.room.map(|room| room.normal_free),
+        max_unit: report.room.map(|room| room.max_unit),
         enough: match report.enough {
             Enough::Now => "now",
             Enough::NotNow => "not_now",
@@ -286,6 +294,7 @@ fn lack(lack: &LackReport) -> LackAnswer<'_> {
         resource_class: &lack.class,
         requested: lack.requested,
         free: lack.free,
+        limit: lack.free.saturating_add(lack.used),
         used: lack.used,
         capacity: inventory.limit(),
         total: inventory.total,

@@ -98,6 +98,9 @@ struct RefusalAnswer<'a> {
     /// Whether the query is longer than 2000 bytes. Then parameters are missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     query_cut: bool,
+    /// The path that explains the query on the present state of the cloud.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<String>,
     /// The number of refused requests, consumers or replicas.
     count: u64,
     /// The project of the token for a search, else of the consumer or the workload; `null` without a project.
@@ -118,6 +121,15 @@ pub fn write_list(refusals: &[Arc<RefusalRecord>]) -> Vec<u8> {
     })
 }
 
+/// `None` without a query, and for a query that is cut.
+fn explain_path(refusal: &RefusalRecord) -> Option<String> {
+    let query = &refusal.query.as_ref().filter(|query| !query.is_cut)?.text;
+    Some(match refusal.kind {
+        RefusalKind::AllocationCandidates => format!("/v1/explain?api=openstack&{query}"),
+        RefusalKind::Candidates | RefusalKind::Claim | RefusalKind::Workload => format!("/v1/explain?{query}"),
+    })
+}
+
 fn answer(refusal: &RefusalRecord) -> RefusalAnswer<'_> {
     let (reasons, counts) = reasons_and_counts(&refusal.reasons);
     RefusalAnswer {
@@ -127,6 +139,7 @@ fn answer(refusal: &RefusalRecord) -> RefusalAnswer<'_> {
         uuid: refusal.subject.as_deref(),
         query: refusal.query.as_ref().map(|query| &*query.text),
         query_cut: refusal.query.as_ref().is_some_and(|query| query.is_cut),
+        explain: explain_path(refusal),
         count: refusal.count,
         project_id: refusal.project.as_deref(),
         request_ids: &refusal.request_ids,

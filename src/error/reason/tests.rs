@@ -83,6 +83,34 @@ fn found_u5_the_log_says_class_amounts_and_provider_of_a_refusal() {
 }
 
 #[test]
+fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
+    let of = |code, detail: &str| Reason::new(code, detail.to_owned());
+    let part = "2 hosts are too small: 9 requested, at most 8.";
+    let whole = format!("No host can serve the query. {part}");
+    let mut reasons = Reasons::from(of(ReasonCode::NoCandidate, &whole));
+    let too_small = Reason {
+        requested: Some(9),
+        free: Some(8),
+        ..of(ReasonCode::NoRoom, part)
+    };
+    reasons.add_counted(too_small, 2);
+    assert_eq!(
+        reasons.short(),
+        format!("placet.no_candidate: {}", whole.trim_end_matches('.'))
+    );
+    let refusal = ClaimRefusal {
+        consumers: vec![RefusedConsumer {
+            consumer: "a".to_owned(),
+            reasons,
+        }],
+    };
+    assert!(
+        refusal.to_string().ends_with(&format!("Consumer a: {whole}")),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn found_u5_the_log_counts_the_reasons_that_it_does_not_show() {
     let mut reasons = Reasons::from(reason(ReasonCode::NoCandidate));
     reasons.add_counted(reason(ReasonCode::NoRoom), 200);

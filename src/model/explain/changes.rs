@@ -19,6 +19,11 @@ impl Words<'_> {
     pub fn change(&self, edit: Edit) -> QueryChange {
         match edit {
             Edit::Without(condition) => self.without(condition),
+            Edit::OverNormal => QueryChange {
+                parameters: vec!["purpose".to_owned()],
+                amount: None,
+                detail: "With a purpose that may exceed normal limits, such as purpose=place.".to_owned(),
+            },
             Edit::Amount { group, index, amount } => {
                 let (class, requested) = &self.group(group).resources[index];
                 QueryChange {

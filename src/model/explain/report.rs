@@ -60,6 +60,8 @@ pub struct ConditionReport {
     pub left_out: usize,
     /// The number of hosts left after the condition.
     pub left: usize,
+    /// The names of the first hosts left out.
+    pub examples: Vec<String>,
 }
 
 /// A requested class on the hosts that meet all conditions but amounts; on all hosts if no host does.
@@ -182,16 +184,21 @@ impl<'a> Reporter<'a> {
 
     fn conditions(&self) -> Vec<ConditionReport> {
         let counted = condition_counts(self.snapshot, &self.explanation, &self.settings.interrupt);
-        let reports = counted.into_iter().flat_map(|ConditionCounts { thinning, reasons }| {
+        let reports = counted.into_iter().flat_map(|ConditionCounts { thinning, causes }| {
             let groups = match thinning.conditions {
                 1 => self.groups(thinning.condition),
                 _ => Vec::new(),
             };
-            reasons.into_iter().map(move |(reason, left_out)| ConditionReport {
-                reason,
-                groups: groups.clone(),
-                left_out,
-                left: thinning.left,
+            let mut left = thinning.left + thinning.left_out;
+            causes.into_iter().map(move |cause| {
+                left -= cause.left_out;
+                ConditionReport {
+                    reason: cause.reason,
+                    groups: groups.clone(),
+                    left_out: cause.left_out,
+                    left,
+                    examples: cause.examples,
+                }
             })
         });
         reports.collect()
@@ -215,6 +222,7 @@ impl<'a> Reporter<'a> {
                 groups: self.groups(condition),
                 left_out: 1,
                 left: 0,
+                examples: vec![self.snapshot.name(host).to_owned()],
             }
         });
         Ok((reports.collect(), is_exact))
@@ -244,9 +252,8 @@ impl<'a> Reporter<'a> {
     fn detail(&self, left: usize, conditions: &[ConditionReport]) -> String {
         let hosts = self.explanation.all().len();
         let Some(host) = self.explanation.only else {
-            let cause = conditions.iter().find(|condition| condition.left == 0);
             return match left {
-                0 => none_of(hosts, cause.map(|condition| &condition.reason)),
+                0 => none_of(hosts, conditions.iter().map(|condition| &condition.reason)),
                 _ => format!("{left} of {hosts} hosts can serve the query."),
             };
         };

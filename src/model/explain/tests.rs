@@ -162,9 +162,12 @@ fn each_condition_has_a_sentence() {
         ),
         (
             asking(vec![request("", 9)]),
-            "3 hosts do not allow this amount of VCPU.",
+            "3 hosts are too small for VCPU: 9 requested, at most 8.",
         ),
-        (asking(vec![request("", 3)]), "3 hosts have too little room for VCPU."),
+        (
+            asking(vec![request("", 3)]),
+            "3 hosts have too little room for VCPU: 3 requested, at most 2 free.",
+        ),
         (
             isolated,
             "3 hosts have too few providers for groups that group_policy=isolate keeps apart.",
@@ -196,10 +199,57 @@ fn capacity_free_room_and_normal_limit_have_sentences_of_their_own() {
         (reason.detail, reason.requested, reason.free)
     };
     let figures = |detail: &str, requested, free| (detail.to_owned(), Some(requested), Some(free));
-    assert_eq!(free(9), figures("3 hosts are too small for VCPU.", 9, 8));
-    assert_eq!(free(3), figures("3 hosts have too little room for VCPU.", 3, 2));
-    let within = "3 hosts have too little room within the normal limit for VCPU.";
+    let too_small = "3 hosts are too small for VCPU: 9 requested, at most 8.";
+    assert_eq!(free(9), figures(too_small, 9, 8));
+    let no_room = "3 hosts have too little room for VCPU: 3 requested, at most 2 free.";
+    assert_eq!(free(3), figures(no_room, 3, 2));
+    let within = "3 hosts have too little room within the normal limit for VCPU: 1 requested, at most 0 free.";
     assert_eq!(free(1), figures(within, 1, 0));
+}
+
+/// An amount above the capacity and above `max_unit` is an amount above the capacity: a greater `max_unit` is no help.
+#[test]
+fn an_amount_that_the_capacity_has_room_for_fails_the_units() {
+    let mut rows = hosts();
+    for (row, max_unit) in rows.iter_mut().zip([3, 4, 4]) {
+        let inventory = Inventory {
+            max_unit,
+            min_unit: 2,
+            ..Inventory::whole(8)
+        };
+        row.inventories.insert(ClassId(0), inventory);
+    }
+    let snapshot = Snapshot::build(catalog(), rows);
+    let explained = |amount: i64| sentences(&snapshot, &asking(vec![request("", amount)])).remove(0);
+    assert_eq!(explained(9), "3 hosts are too small for VCPU: 9 requested, at most 8.");
+    let units = "3 hosts do not allow this amount of VCPU:";
+    assert_eq!(explained(6), format!("{units} 6 requested, max_unit is at most 4."));
+    assert_eq!(
+        explained(1),
+        format!("{units} 1 requested, see min_unit, max_unit and step_size.")
+    );
+}
+
+#[test]
+fn the_first_reason_has_the_conditions_with_the_cause_first() {
+    let mut rows = hosts();
+    rows[0].traits = [TraitId(2)].into();
+    rows[1].traits = [TraitId(2)].into();
+    let off = Description {
+        state: ProviderState::Off,
+        ..Description::default()
+    };
+    let snapshot =
+        Snapshot::build(catalog(), rows).with_descriptions([(ProviderId(1), off.clone()), (ProviderId(2), off)]);
+    let mut request = of_group(|group| {
+        group.traits.required = vec![set(&["FAST"])];
+    });
+    request.host.only_up = true;
+    let reasons = reasons(&snapshot, &request, &SearchSettings::uncut(7)).unwrap();
+    assert_eq!(
+        reasons.kept()[0].detail,
+        "None of the 3 hosts can serve the query. 2 hosts are off. 1 host lacks trait FAST of required."
+    );
 }
 
 #[test]
@@ -216,7 +266,8 @@ fn the_states_of_hosts_are_named_and_the_cause_comes_first() {
     let mut request = asking(vec![request("", 3)]);
     request.host.only_up = true;
     let mut found = sentences(&snapshot, &request);
-    assert_eq!(found.remove(0), "1 host has too little room for VCPU.");
+    let no_room = "1 host has too little room for VCPU: 3 requested, at most 2 free.";
+    assert_eq!(found.remove(0), no_room);
     found.sort();
     assert_eq!(found, ["1 host is draining.", "1 host is off."]);
 }
@@ -227,7 +278,7 @@ fn hosts_outside_of_the_named_tree_come_behind_the_host_of_the_tree() {
     let mut request = asking(vec![request("", 3)]);
     request.groups[0].in_tree = Some("uuid-2".into());
     let expected = [
-        "1 host has too little room for VCPU.",
+        "1 host has too little room for VCPU: 3 requested, at most 2 free.",
         "2 hosts are outside of the tree of in_tree: uuid-2.",
     ];
     assert_eq!(sentences(&snapshot, &request), expected);
@@ -240,7 +291,8 @@ fn hostile_a_thousand_groups_are_explained_or_interrupted() {
     let groups = (0..1_000).map(|n| request(&format!("_{n}"), 1 + n)).collect();
     let request = asking(groups);
     let explained = sentences(&snapshot, &request);
-    assert_eq!(explained, ["3 hosts do not allow this amount of VCPU of 1000 groups."]);
+    let too_small = "3 hosts are too small for VCPU of 1000 groups: 500500 requested, at most 8.";
+    assert_eq!(explained, [too_small]);
     let settings = SearchSettings {
         interrupt: Interrupt::after(1),
         ..SearchSettings::uncut(7)

@@ -208,13 +208,13 @@ impl Words<'_> {
             groups => format!(" of {groups} groups"),
         };
         let (code, what, most) = match rule {
-            AmountRule::Units => {
-                let what = has("does not allow this amount of", "do not allow this amount of");
-                (ReasonCode::Units, what, None)
-            }
             AmountRule::Capacity => {
                 let what = has("is too small for", "are too small for");
                 (ReasonCode::NoRoom, what, room.map(|room| room.capacity))
+            }
+            AmountRule::Units => {
+                let what = has("does not allow this amount of", "do not allow this amount of");
+                (ReasonCode::Units, what, None)
             }
             AmountRule::Room => {
                 let what = has("has too little room for", "have too little room for");
@@ -228,12 +228,25 @@ impl Words<'_> {
                 (ReasonCode::NoRoomNormal, what, room.map(|room| room.normal_free))
             }
         };
+        let figures = room.map_or_else(String::new, |room| {
+            let largest = amounts.iter().copied().max().unwrap_or_default();
+            let limit = match rule {
+                AmountRule::Units if largest > i64::from(room.max_unit) => {
+                    Some(format!("max_unit is at most {}", room.max_unit))
+                }
+                AmountRule::Units => Some("see min_unit, max_unit and step_size".to_owned()),
+                AmountRule::Capacity => below(most, requested).map(|most| format!("at most {most}")),
+                _ => below(most, requested).map(|most| format!("at most {most} free")),
+            };
+            let amount = exact(requested).map(|amount| format!("{amount} requested"));
+            let figures: Vec<String> = amount.into_iter().chain(limit).collect();
+            format!(": {}", figures.join(", "))
+        });
         Reason {
             resource_class: Some(name.to_owned()),
-            // `i64::MAX` stands for any larger amount.
-            requested: Some(requested).filter(|amount| *amount < i64::MAX),
+            requested: exact(requested),
             free: most,
-            ..Reason::new(code, format!("{what} {name}{of}."))
+            ..Reason::new(code, format!("{what} {name}{of}{figures}."))
         }
     }
 
@@ -320,6 +333,16 @@ impl Words<'_> {
             }
         }
     }
+}
+
+/// `i64::MAX` stands for any larger amount.
+fn exact(requested: i64) -> Option<i64> {
+    Some(requested).filter(|amount| *amount < i64::MAX)
+}
+
+/// The most of any provider, unless a provider has enough: other hosts have the provider, and fail another condition.
+fn below(most: Option<i64>, requested: i64) -> Option<i64> {
+    most.filter(|most| *most < requested)
 }
 
 /// The domains of the dimension of the first.

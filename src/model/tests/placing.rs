@@ -281,7 +281,7 @@ async fn equal_refused_queries_share_an_explanation_of_one_version() {
     assert_eq!(details[0], details[1]);
     assert_eq!(
         details[2],
-        "None of the 2 hosts can serve the query. 2 hosts are too small for VCPU."
+        "None of the 2 hosts can serve the query. 2 hosts are too small for VCPU: 3 requested, at most 2."
     );
     let all = Filter {
         limit: 9,

@@ -13,7 +13,7 @@ use crate::interrupt::Interrupt;
 use crate::search::candidates::check_interrupt;
 use crate::search::request::Request;
 use crate::search::settings::SearchSettings;
-use crate::search::snapshot::{ClassId, Slot, Snapshot, Units};
+use crate::search::snapshot::{AmountRule, ClassId, Slot, Snapshot, Units};
 
 /// A change of a request, with its effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum Edit {
     Without(Condition),
     /// The group requests this amount of the class `resources[index]`, and all groups with the same request do.
     Amount { group: usize, index: usize, amount: i64 },
+    /// Normal limits do not count.
+    OverNormal,
 }
 
 /// Of the inventories of a class, this many different pairs of `min_unit` and `step_size` are tried.
@@ -81,6 +83,22 @@ impl<'a> Changer<'a> {
                 explainer.removed.insert(*condition);
                 self.try_change(Edit::Without(*condition), explainer)?;
             }
+        }
+        let is_normal_room = |condition: &Condition| {
+            matches!(
+                condition,
+                Condition::Amount {
+                    rule: AmountRule::NormalRoom,
+                    ..
+                }
+            )
+        };
+        let mut thinnings = self.explanation.thinnings();
+        if thinnings.any(|thinning| thinning.left_out > 0 && is_normal_room(&thinning.condition)) {
+            let mut explainer = self.explainer(self.request());
+            let conditions = self.explanation.conditions.all.iter().copied();
+            explainer.removed.extend(conditions.filter(is_normal_room));
+            self.try_change(Edit::OverNormal, explainer)?;
         }
         for condition in &self.explanation.conditions.all {
             if let Condition::Inventory { group, index } = *condition {

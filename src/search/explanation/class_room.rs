@@ -12,6 +12,7 @@ pub struct ClassRoom {
     pub free: i64,
     /// Within the normal limit, if the snapshot has normal limits.
     pub normal_free: i64,
+    pub max_unit: i32,
 }
 
 /// Whether a single provider has enough of a class for an amount, and allows the amount, within the limits of the
@@ -62,6 +63,7 @@ impl ClassRoom {
             capacity: one.capacity.max(other.capacity),
             free: one.free.max(other.free),
             normal_free: one.normal_free.max(other.normal_free),
+            max_unit: one.max_unit.max(other.max_unit),
         })
     }
 
@@ -73,6 +75,7 @@ impl ClassRoom {
             capacity,
             free: capacity.saturating_sub(used),
             normal_free: normal.saturating_sub(used),
+            max_unit: inventory.max_unit,
         })
     }
 }

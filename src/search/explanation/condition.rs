@@ -16,8 +16,6 @@ pub enum Condition {
     Inventory { group: usize, index: usize },
     /// The provider is in the tree of `in_tree`.
     InTree { group: usize },
-    /// The provider and its ancestors are up.
-    State,
     /// The host is in a required domain of the dimension of `in_domains[first]`.
     InDomain { first: usize },
     /// The host is in no forbidden domain of the dimension of `not_in_domains[first]`.
@@ -36,6 +34,9 @@ pub enum Condition {
     NoTrait { group: usize },
     /// The condition of a group is true for the provider; without a group, the condition of the request for the host.
     Where { group: Option<usize> },
+    /// The provider and its ancestors are up. After the conditions on what a provider is: the hosts that fail because
+    /// of their state are otherwise those that the request is for.
+    State,
     /// The inventories of [`Conditions::classes`]`[class]` meet a rule about amounts.
     Amount { rule: AmountRule, class: usize },
     /// Each granular group has a provider of its own.
@@ -132,7 +133,7 @@ impl<'a> Conditions<'a> {
         let is_before = |condition: &Condition| {
             *condition
                 < Condition::Amount {
-                    rule: AmountRule::Units,
+                    rule: AmountRule::ALL[0],
                     class: 0,
                 }
         };

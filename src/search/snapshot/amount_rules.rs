@@ -13,10 +13,10 @@ use super::version::Snapshot;
 /// A rule about the amounts of a class. Each rule about capacity assumes the rules about capacity before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AmountRule {
-    /// `min_unit`, `max_unit` and `step_size` allow the amount.
-    Units,
     /// The capacity is enough if nothing were used.
     Capacity,
+    /// `min_unit`, `max_unit` and `step_size` allow the amount.
+    Units,
     /// The free capacity is enough.
     Room,
     /// The free capacity within the normal limit is enough, where the snapshot has normal limits.
@@ -25,8 +25,8 @@ pub enum AmountRule {
 
 impl AmountRule {
     pub const ALL: [AmountRule; 4] = [
-        AmountRule::Units,
         AmountRule::Capacity,
+        AmountRule::Units,
         AmountRule::Room,
         AmountRule::NormalRoom,
     ];
@@ -48,10 +48,10 @@ impl AmountRules {
 
     /// The rules for which `holds` is true. Without a rule about capacity, later rules about capacity do not hold.
     pub fn of(holds: impl Fn(AmountRule) -> bool) -> AmountRules {
-        let [units, of_capacity @ ..] = AmountRule::ALL;
+        let of_capacity = AmountRule::ALL.into_iter().filter(|rule| *rule != AmountRule::Units);
         AmountRules {
-            units: holds(units),
-            capacity: of_capacity.into_iter().take_while(|rule| holds(*rule)).last(),
+            units: holds(AmountRule::Units),
+            capacity: of_capacity.take_while(|rule| holds(*rule)).last(),
         }
     }
 }
