@@ -181,9 +181,8 @@ impl Reasons {
     /// has the sentences of the conditions.
     fn unsaid(&self) -> impl Iterator<Item = &Reason> {
         let whole = self.kept.first().filter(|first| first.code == ReasonCode::NoCandidate);
-        let is_part = move |reason: &&Reason| {
-            whole.is_some_and(|whole| whole.detail != reason.detail && whole.detail.contains(&reason.detail))
-        };
+        let is_part =
+            move |reason: &&Reason| whole.is_some_and(|whole| whole.detail.contains(&format!(" {}", reason.detail)));
         self.kept.iter().filter(move |reason| !is_part(reason))
     }
 

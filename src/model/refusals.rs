@@ -54,6 +54,8 @@ pub struct RefusalRecord {
     pub subject: Option<String>,
     /// The query, if there is one.
     pub query: Option<QueryText>,
+    /// Whether the purpose of the query may exceed normal limits.
+    pub may_exceed_normal: bool,
     /// The number of refused requests, consumers or replicas.
     pub count: u64,
     /// The project of the token for a search, else of the consumer or the workload.
@@ -171,6 +173,7 @@ mod tests {
             kind,
             subject: None,
             query: None,
+            may_exceed_normal: false,
             count: 1,
             project: Some(project.to_owned()),
             request_ids,

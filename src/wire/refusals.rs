@@ -98,7 +98,7 @@ struct RefusalAnswer<'a> {
     /// Whether the query is longer than 2000 bytes. Then parameters are missing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     query_cut: bool,
-    /// The path that explains the query on the present state of the cloud.
+    /// The path that explains the query on the present state of the cloud, below the address of the service.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<String>,
     /// The number of refused requests, consumers or replicas.
@@ -126,6 +126,7 @@ fn explain_path(refusal: &RefusalRecord) -> Option<String> {
     let query = &refusal.query.as_ref().filter(|query| !query.is_cut)?.text;
     Some(match refusal.kind {
         RefusalKind::AllocationCandidates => format!("/v1/explain?api=openstack&{query}"),
+        _ if refusal.may_exceed_normal => format!("/v1/explain?purpose=place&{query}"),
         RefusalKind::Candidates | RefusalKind::Claim | RefusalKind::Workload => format!("/v1/explain?{query}"),
     })
 }

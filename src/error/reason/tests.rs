@@ -94,6 +94,16 @@ fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
         ..of(ReasonCode::NoRoom, part)
     };
     reasons.add_counted(too_small, 2);
+    let mut of_others = Reasons::from(of(
+        ReasonCode::NoCandidate,
+        "No host can serve the query. 12 hosts are off.",
+    ));
+    of_others.add(of(ReasonCode::State, "2 hosts are off."));
+    assert!(
+        of_others.short().ends_with("placet.state: 2 hosts are off"),
+        "{}",
+        of_others.short()
+    );
     assert_eq!(
         reasons.short(),
         format!("placet.no_candidate: {}", whole.trim_end_matches('.'))

@@ -40,6 +40,7 @@ impl RefusalLog {
         };
         self.add_answer(RefusalRecord {
             query,
+            may_exceed_normal: request.purpose.may_exceed_normal(),
             count: refused.len() as u64,
             project: consumer.claim.owner.as_ref().map(|owner| owner.project.clone()),
             ..refusal(RefusalKind::Claim, &consumer.claim.consumer, reasons)
@@ -96,6 +97,7 @@ fn refusal(kind: RefusalKind, subject: &str, reasons: &Reasons) -> RefusalRecord
         kind,
         subject: Some(subject.to_owned()),
         query: None,
+        may_exceed_normal: false,
         count: 1,
         project: None,
         request_ids: Vec::new(),

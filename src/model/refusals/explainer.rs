@@ -91,6 +91,7 @@ impl RefusalExplainer {
             kind,
             subject: None,
             query: Some(QueryText::of(&request, MAX_QUERY_BYTES)),
+            may_exceed_normal: !is_normal,
             count: note.count,
             project: note.project,
             request_ids: note.request_ids,
