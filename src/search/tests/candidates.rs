@@ -282,8 +282,8 @@ fn each_host_is_left_out_by_the_first_condition_that_the_host_fails() {
         (Condition::NoRootTrait, vec![9]),
         (Condition::Trait { group: 0, index: 0 }, vec![2]),
         (Condition::NoTrait { group: 0 }, vec![3]),
-        (amount(AmountRule::Units), vec![7]),
-        (amount(AmountRule::Capacity), vec![]),
+        (amount(AmountRule::Capacity), vec![7]),
+        (amount(AmountRule::Units), vec![]),
         (amount(AmountRule::Room), vec![6]),
         (amount(AmountRule::NormalRoom), vec![]),
     ];

@@ -322,7 +322,13 @@ fn conditions_on_hosts_leave_out_one_host_after_the_other() {
         all.extend(child.then(|| bare(9).below(4, 4)));
         let descriptions = [
             (1, property("a", 1)),
-            (3, in_state(ProviderState::Off)),
+            (
+                3,
+                Description {
+                    state: ProviderState::Off,
+                    ..property("a", 2)
+                },
+            ),
             (4, property("a", 2)),
             (5, in_domain("fault", "/d1")),
         ];
@@ -341,9 +347,9 @@ fn conditions_on_hosts_leave_out_one_host_after_the_other() {
         let found = explanation.thinnings().enumerate().filter(|(_, it)| it.left_out > 0);
         let found: Vec<(Condition, Vec<i32>)> = found.map(|(at, it)| (it.condition, ids(at))).collect();
         let expected = [
-            (Condition::State, vec![3]),
             (Condition::NotInDomain { first: 0 }, vec![5]),
             (Condition::Where { group: None }, vec![1, 2]),
+            (Condition::State, vec![3]),
         ];
         assert_eq!(found, expected);
     }
