@@ -11,9 +11,12 @@ use super::CommandError;
 /// Connections that may wait to be accepted. The standard library allows 128, but all agents of a cloud may connect at
 /// the same time.
 const BACKLOG: i32 = 1024;
-/// Unsent bytes of answers that the kernel accepts. By default the kernel accepts megabytes for a slow client, and the
-/// copy keeps a worker from the next client.
-const UNSENT_BYTES: u32 = 256 * 1024;
+/// Unsent bytes of answers that the kernel accepts for a connection. By default the kernel accepts up to 4 MiB for a
+/// slow client, and the copy keeps a worker from the next client.
+///
+/// With 256 KiB, an answer of 1.6 MB waited for its client more often: 5.6 context switches an answer instead of 4.5,
+/// and 2% more processor time.
+const UNSENT_BYTES: u32 = 1024 * 1024;
 
 /// systemd's socket; `None` without socket activation.
 ///
