@@ -267,14 +267,14 @@ fn new_consumer(number: usize) -> String {
     format!("55555555-5555-4555-8555-{number:012}")
 }
 
-/// Claims for new consumers, each on the second provider. Each value of `fresh` has consumers of its own.
+/// Claims for new consumers, on a provider outside of the first page of hosts. Each value of `fresh` has consumers of its own.
 fn claims(fresh: usize, bytes: usize) -> Value {
     claims_of(|number| new_consumer(fresh * 1_000_000 + number), bytes)
 }
 
 /// Claims for new consumers with these uuids.
 fn claims_of(consumer: impl Fn(usize) -> String, bytes: usize) -> Value {
-    let claim_of = |number: usize| (consumer(number), claim(json!({provider(2): vcpu(1)})));
+    let claim_of = |number: usize| (consumer(number), claim(json!({provider(PAGE + 2): vcpu(1)})));
     let length = serde_json::to_vec(&claim_of(1)).expect("JSON").len();
     (0..bytes / length).map(claim_of).collect::<Map<String, Value>>().into()
 }
