@@ -131,12 +131,28 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
+    /// The number of reasons behind the first whose sentences the first reason has.
+    said: usize,
     /// The number of reasons that were found and not kept.
     unkept: usize,
     counts: BTreeMap<ReasonCode, usize>,
 }
 
 impl Reasons {
+    /// A reason that has the sentences of the first `said` parts, and its parts, each with the number of times that the
+    /// part applies.
+    pub fn of_whole(whole: Reason, said: usize, parts: impl IntoIterator<Item = (Reason, usize)>) -> Reasons {
+        let mut reasons = Reasons::from(whole);
+        for (at, (part, times)) in parts.into_iter().enumerate() {
+            let before = reasons.kept.len();
+            reasons.add_counted(part, times);
+            if at < said {
+                reasons.said += reasons.kept.len() - before;
+            }
+        }
+        reasons
+    }
+
     pub fn add(&mut self, reason: Reason) {
         self.add_counted(reason, 1);
     }
@@ -177,13 +193,9 @@ impl Reasons {
         &self.kept
     }
 
-    /// The kept reasons whose sentence is no part of the first reason. The first reason of a query without a candidate
-    /// has the sentences of the conditions.
+    /// The kept reasons whose sentence is no part of the first reason.
     fn unsaid(&self) -> impl Iterator<Item = &Reason> {
-        let whole = self.kept.first().filter(|first| first.code == ReasonCode::NoCandidate);
-        let is_part =
-            move |reason: &&Reason| whole.is_some_and(|whole| whole.detail.contains(&format!(" {}", reason.detail)));
-        self.kept.iter().filter(move |reason| !is_part(reason))
+        self.kept.iter().take(1).chain(self.kept.iter().skip(1 + self.said))
     }
 
     /// How often each code applies, with the reasons that were not kept and without explaining reasons.
@@ -219,6 +231,7 @@ impl Reasons {
             .collect();
         Reasons {
             unkept: self.unkept + self.kept.len() - kept.len(),
+            said: self.said.min(kept.len().saturating_sub(1)),
             kept,
             counts: self.counts.clone(),
         }

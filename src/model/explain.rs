@@ -3,6 +3,8 @@
 //! Refused claims and workloads have the same reasons. Only a refused query is explained, because an explanation takes
 //! several searches of all hosts.
 
+mod amounts;
+mod causes;
 mod changes;
 mod known;
 mod query_text;
@@ -11,16 +13,13 @@ pub mod report;
 mod tests;
 mod words;
 
-use std::collections::BTreeMap;
-
 use crate::error::{Reason, ReasonCode, Reasons, Result};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
-use crate::search::{
-    self, Condition, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning, Truth,
-};
+use crate::search::{self, Conditions, ExplainedRequest, Request, SearchSettings, Slot, Snapshot, Thinning};
+use causes::{CauseHosts, causes};
 pub use known::KnownReasons;
 pub use query_text::QueryText;
-use words::{Cause, Words};
+use words::Words;
 
 /// The reasons: first the missing candidate, then [`conditions`].
 pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings) -> Result<Reasons> {
@@ -33,11 +32,8 @@ pub fn reasons(snapshot: &Snapshot, request: &Request, settings: &SearchSettings
     if !explanation.is_exact {
         detail += " Not all hosts were compared.";
     }
-    let mut reasons = Reasons::from(Reason::new(ReasonCode::NoCandidate, detail));
-    for (reason, count) in last_first(conditions) {
-        reasons.add_counted(reason, count);
-    }
-    Ok(reasons)
+    let whole = Reason::new(ReasonCode::NoCandidate, detail);
+    Ok(Reasons::of_whole(whole, MAX_SENTENCES, last_first(conditions)))
 }
 
 /// The conditions with the number of hosts left out. The last condition is the cause and comes first, because its hosts
@@ -74,32 +70,24 @@ fn condition_counts(
     };
     let thinnings = explanation.thinnings().enumerate();
     let counts = thinnings.filter(|(_, it)| it.left_out > 0).map(|(at, thinning)| {
-        let room = match thinning.condition {
-            Condition::Amount { class, .. } => explanation.room(snapshot, class, interrupt),
-            _ => None,
-        };
         interrupt.spend((thinning.left_out as u64).div_ceil(OPERATIONS_A_STEP));
-        if thinning.conditions > 1 {
-            let merged = CauseCount {
+        let hosts: Vec<Slot> = explanation.left_out(at).collect();
+        let causes = if thinning.conditions > 1 {
+            vec![CauseCount {
                 reason: words.merged(thinning),
                 left_out: thinning.left_out,
-                examples: names(snapshot, explanation.left_out(at)),
-            };
-            return ConditionCounts {
-                thinning,
-                causes: vec![merged],
-            };
-        }
-        let causes = causes(snapshot, explanation, at, thinning).into_iter();
-        let causes = causes.map(|(cause, left_out, examples)| CauseCount {
-            reason: words.reason(thinning.condition, left_out, room, cause),
-            left_out,
-            examples,
-        });
-        ConditionCounts {
-            thinning,
-            causes: causes.collect(),
-        }
+                examples: names(snapshot, &hosts),
+            }]
+        } else {
+            let causes = causes(snapshot, explanation, thinning.condition, hosts, interrupt).into_iter();
+            let counted = causes.map(|found| CauseCount {
+                reason: words.reason(thinning.condition, &found),
+                left_out: found.hosts.len(),
+                examples: names(snapshot, &found.hosts),
+            });
+            counted.collect()
+        };
+        ConditionCounts { thinning, causes }
     });
     counts.collect()
 }
@@ -141,35 +129,9 @@ fn none_of<'r>(hosts: usize, reasons: impl DoubleEndedIterator<Item = &'r Reason
 /// The most names of hosts for a cause.
 const MAX_EXAMPLES: usize = 3;
 
-fn names(snapshot: &Snapshot, hosts: impl Iterator<Item = Slot>) -> Vec<String> {
-    let hosts = hosts.take(MAX_EXAMPLES);
-    hosts.map(|host| snapshot.name(host).to_owned()).collect()
-}
-
-/// The causes for which the hosts left out fail a condition, with the number and the names of hosts. Hosts whose
-/// property has another value are nearer to a candidate than hosts without the property.
-fn causes(
-    snapshot: &Snapshot,
-    explanation: &ExplainedRequest,
-    at: usize,
-    thinning: Thinning,
-) -> Vec<(Cause, usize, Vec<String>)> {
-    let request = explanation.conditions.request;
-    if !matches!(thinning.condition, Condition::Where { group: None } | Condition::State) {
-        let examples = names(snapshot, explanation.left_out(at));
-        return vec![(Cause::Condition, thinning.left_out, examples)];
-    }
-    let mut hosts: BTreeMap<Cause, Vec<Slot>> = BTreeMap::new();
-    for host in explanation.left_out(at) {
-        let cause = Cause::of_host(snapshot, request, thinning.condition, host);
-        hosts.entry(cause).or_default().push(host);
-    }
-    let mut causes: Vec<(Cause, Vec<Slot>)> = hosts.into_iter().collect();
-    causes.sort_by_key(|(cause, hosts)| (*cause == Cause::Verdict(Truth::False), hosts.len()));
-    let counted = causes.into_iter();
-    counted
-        .map(|(cause, hosts)| (cause, hosts.len(), names(snapshot, hosts.into_iter())))
-        .collect()
+fn names(snapshot: &Snapshot, hosts: &[Slot]) -> Vec<String> {
+    let hosts = hosts.iter().take(MAX_EXAMPLES);
+    hosts.map(|host| snapshot.name(*host).to_owned()).collect()
 }
 
 /// Why a host is not what a request asks for.
@@ -197,7 +159,7 @@ pub fn of_host_but_room(
     };
     let unknown_name = conditions.unknown_name(snapshot.catalog(), condition);
     Ok(Some(HostRejection {
-        reason: words.reason(condition, 1, None, Cause::Condition),
+        reason: words.reason(condition, &CauseHosts::of_condition(vec![host])),
         unknown_name: unknown_name.map(str::to_owned),
     }))
 }

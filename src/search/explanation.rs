@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 use super::request::Request;
 use super::settings::SearchSettings;
-use super::snapshot::{AmountRule, ClassId, Slot, Snapshot};
+use super::snapshot::{AmountRule, Slot, Snapshot};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 pub use changes::{Edit, RequestChange, single_changes};
-pub use class_room::{ClassRoom, Enough};
+pub use class_room::{ClassProviders, ClassRoom, Enough, ProviderAmount};
 pub use condition::{Condition, Conditions};
 use explainer::Explainer;
 pub use host_set::HostSet;
@@ -152,26 +152,22 @@ impl<'a> ExplainedRequest<'a> {
         &self.left[self.conditions.before_amounts()]
     }
 
-    /// The room of the class of [`Conditions::classes`] on the hosts with a candidate if amounts do not count, or on
-    /// all hosts if there is none. `None` without an inventory of the class.
-    pub fn room(&self, snapshot: &Snapshot, class: usize, interrupt: &Interrupt) -> Option<ClassRoom> {
-        let (hosts, class) = self.of_class(snapshot, class, interrupt)?;
-        ClassRoom::of(snapshot, hosts, class)
+    /// The hosts with a candidate if amounts do not count, or all hosts if there is none.
+    pub fn suitable_hosts(&self) -> &HostSet {
+        let hosts = Some(self.before_amounts()).filter(|hosts| !hosts.is_empty());
+        hosts.unwrap_or_else(|| self.all())
     }
 
-    /// Whether a provider of the same hosts has enough of the class for one amount.
-    pub fn enough(&self, snapshot: &Snapshot, class: usize, amount: i64, settings: &SearchSettings) -> Enough {
-        let found = self.of_class(snapshot, class, &settings.interrupt);
-        found.map_or(Enough::Never, |(hosts, class)| {
-            Enough::of(snapshot, hosts, (class, amount), settings.strict_step)
-        })
-    }
-
-    fn of_class(&self, snapshot: &Snapshot, class: usize, interrupt: &Interrupt) -> Option<(&HostSet, ClassId)> {
+    /// The providers of the class of [`Conditions::classes`]. `None` for an unknown class.
+    pub fn providers<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        class: usize,
+        interrupt: &Interrupt,
+    ) -> Option<ClassProviders<'s>> {
         interrupt.spend(snapshot.blocks.len() as u64);
         let class = snapshot.catalog().class_id(self.conditions.classes[class])?;
-        let hosts = Some(self.before_amounts()).filter(|hosts| !hosts.is_empty());
-        Some((hosts.unwrap_or_else(|| self.all()), class))
+        Some(ClassProviders::of(snapshot, class))
     }
 
     /// The hosts left out by the condition at `index`.

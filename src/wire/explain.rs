@@ -97,11 +97,11 @@ impl Default for NearestCount {
     }
 }
 
-/// Reads the query string of `GET /v1/explain`.
+/// Reads the query string of `GET /v1/explain`. `may_claim`: as of [`ExplainQuestion`].
 ///
 /// # Errors
 /// As of [`read_beside_query`].
-pub fn read_show(query: &str) -> Result<ExplainQuestion> {
+pub fn read_show(query: &str, may_claim: bool) -> Result<ExplainQuestion> {
     let (explain, request): (ExplainParameters, Request) = read_beside_query(query)?;
     let is_native = explain.api.0 == ExplainedApi::Native;
     let host = HostConditions {
@@ -113,6 +113,7 @@ pub fn read_show(query: &str) -> Result<ExplainQuestion> {
         purpose: is_native.then_some(explain.purpose.0),
         provider: explain.provider.map(|named| named.0),
         nearest: usize::try_from(explain.nearest.0.0).unwrap_or_default(),
+        may_claim,
     })
 }
 
@@ -163,10 +164,14 @@ struct ClassAnswer<'a> {
     capacity: Option<i64>,
     /// The greatest free amount; `null` without an inventory.
     free: Option<i64>,
+    /// The uuid of the provider with the greatest free amount; `null` without an inventory.
+    resource_provider: Option<&'a str>,
+    /// The name of the provider with the greatest free amount.
+    resource_provider_name: Option<&'a str>,
     /// The greatest free amount within the normal limit; `null` without an inventory.
     free_normal: Option<i64>,
     /// The greatest `max_unit`; `null` without an inventory.
-    max_unit: Option<i32>,
+    max_unit: Option<i64>,
     /// Whether a provider has enough for `requested` and allows the amount: `now`, `not_now` (if less were used), or
     /// `never`.
     enough: &'static str,
@@ -179,6 +184,10 @@ struct NearHostAnswer<'a> {
     resource_provider: &'a str,
     /// The name of the host.
     resource_provider_name: &'a str,
+    /// The state: `up`, `draining` or `off`.
+    state: &'static str,
+    /// Whether the host has the trait `COMPUTE_STATUS_DISABLED`, which Nova sets and forbids.
+    disabled: bool,
     /// The greatest missing share of a requested amount.
     share: f64,
     /// The missing amounts. With these amounts the host has a candidate.
@@ -235,6 +244,8 @@ struct ChangeAnswer<'a> {
     detail: &'a str,
     /// The number of hosts with a candidate for the changed query.
     hosts: usize,
+    /// The number of these hosts that are off, draining or disabled (trait `COMPUTE_STATUS_DISABLED`).
+    unavailable: usize,
 }
 
 /// Writes an explanation.
@@ -265,10 +276,12 @@ fn class(report: &ClassReport) -> ClassAnswer<'_> {
     ClassAnswer {
         resource_class: &report.class,
         requested: report.requested,
-        capacity: report.room.map(|room| room.capacity),
-        free: report.room.map(|room| room.free),
-        free_normal: report.room.map(|room| room.normal_free),
-        max_unit: report.room.map(|room| room.max_unit),
+        capacity: report.room.map(|room| room.capacity.amount),
+        free: report.room.map(|room| room.free.amount),
+        resource_provider: report.freest.as_ref().map(|(uuid, _)| &**uuid),
+        resource_provider_name: report.freest.as_ref().map(|(_, name)| &**name),
+        free_normal: report.room.map(|room| room.normal_free.amount),
+        max_unit: report.room.map(|room| room.max_unit.amount),
         enough: match report.enough {
             Enough::Now => "now",
             Enough::NotNow => "not_now",
@@ -281,6 +294,8 @@ fn near_host(host: &NearHost) -> NearHostAnswer<'_> {
     NearHostAnswer {
         resource_provider: &host.uuid,
         resource_provider_name: &host.name,
+        state: host.state.name(),
+        disabled: host.is_disabled,
         share: (host.share * 10_000.0).round() / 10_000.0,
         lacks: host.lacks.iter().map(lack).collect(),
     }
@@ -315,5 +330,6 @@ fn change(report: &ChangeReport) -> ChangeAnswer<'_> {
         amount: amount.map(|(_, amount)| *amount),
         detail: &report.change.detail,
         hosts: report.hosts,
+        unavailable: report.unavailable,
     }
 }

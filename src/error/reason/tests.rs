@@ -87,23 +87,23 @@ fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
     let of = |code, detail: &str| Reason::new(code, detail.to_owned());
     let part = "2 hosts are too small: 9 requested, at most 8.";
     let whole = format!("No host can serve the query. {part}");
-    let mut reasons = Reasons::from(of(ReasonCode::NoCandidate, &whole));
     let too_small = Reason {
         requested: Some(9),
         free: Some(8),
         ..of(ReasonCode::NoRoom, part)
     };
-    reasons.add_counted(too_small, 2);
-    let mut of_others = Reasons::from(of(
-        ReasonCode::NoCandidate,
-        "No host can serve the query. 12 hosts are off.",
-    ));
-    of_others.add(of(ReasonCode::State, "2 hosts are off."));
+    let off = of(ReasonCode::State, "2 hosts are off.");
+    let whole_reason = || of(ReasonCode::NoCandidate, &whole);
+    let parts = [(too_small.clone(), 2), (off, 2)];
+    let short = Reasons::of_whole(whole_reason(), 1, parts.clone()).short();
+    assert!(short.ends_with("at most 8; placet.state: 2 hosts are off"), "{short}");
+    let shortened = Reasons::of_whole(whole_reason(), 2, parts).shortened(2, 500);
     assert!(
-        of_others.short().ends_with("placet.state: 2 hosts are off"),
+        shortened.short().ends_with("at most 8; 1 more reasons"),
         "{}",
-        of_others.short()
+        shortened.short()
     );
+    let reasons = Reasons::of_whole(whole_reason(), 4, [(too_small, 2)]);
     assert_eq!(
         reasons.short(),
         format!("placet.no_candidate: {}", whole.trim_end_matches('.'))

@@ -1,7 +1,7 @@
 //! The words of single changes of a query, after which hosts have a candidate.
 
 use super::words::{Words, listed, same_dimension, set, short};
-use crate::search::{Condition, Edit};
+use crate::search::{Condition, Edit, Traits};
 
 /// A change of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,10 @@ impl Words<'_> {
             (self.parameters(group, name), format!("Without {keys}={value}."))
         };
         let of_request = |name: &str, value: String| (vec![name.to_owned()], format!("Without {name}={value}."));
-        let forbidden = |names: String| format!("!in:{names}");
+        let forbidden_traits = |traits: &Traits| {
+            let names: Vec<String> = traits.forbidden.iter().map(|name| format!("!{name}")).collect();
+            listed(names.iter())
+        };
         let (parameters, detail) = match condition {
             Condition::Inventory { group, index } => {
                 let class = &self.group(group).resources[index].0;
@@ -67,20 +70,14 @@ impl Words<'_> {
             }
             Condition::NotMemberOf { group } => {
                 let names = listed(self.group(group).member_of.forbidden.iter());
-                of_group(group, "member_of", forbidden(names))
+                of_group(group, "member_of", format!("!in:{names}"))
             }
             Condition::RootTrait { index } => of_request("root_required", set(&request.root_required.required[index])),
-            Condition::NoRootTrait => {
-                let names = listed(request.root_required.forbidden.iter());
-                of_request("root_required", forbidden(names))
-            }
+            Condition::NoRootTrait => of_request("root_required", forbidden_traits(&request.root_required)),
             Condition::Trait { group, index } => {
                 of_group(group, "required", set(&self.group(group).traits.required[index]))
             }
-            Condition::NoTrait { group } => {
-                let names = listed(self.group(group).traits.forbidden.iter());
-                of_group(group, "required", forbidden(names))
-            }
+            Condition::NoTrait { group } => of_group(group, "required", forbidden_traits(&self.group(group).traits)),
             Condition::Where { group: None } => of_request("where", short(&request.host.condition)),
             Condition::Where { group: Some(group) } => of_group(group, "where", short(&self.group(group).condition)),
             Condition::Isolation => (

@@ -1,9 +1,11 @@
 //! The answer to `GET /v1/explain`: conditions with the hosts left, the nearest hosts, and what would help.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::causes::{Cause, causes, is_disabled, unavailability};
 use super::changes::QueryChange;
-use super::words::{Cause, Words};
+use super::words::{Words, unavailable};
 use super::{ConditionCounts, condition_counts, none_of};
 use crate::caller::CallerKey;
 use crate::error::{Error, Reason, Result};
@@ -12,8 +14,8 @@ use crate::model::Model;
 use crate::model::domains::search_version;
 use crate::model::reads::unknown_names::Names;
 use crate::search::{
-    self, ClassRoom, Condition, Enough, ExplainedRequest, Group, Inventory, Lack, Purpose, Request, RequestChange,
-    SearchSettings, Slot, Snapshot,
+    self, ClassRoom, Condition, Edit, Enough, ExplainedRequest, Group, Inventory, Lack, ProviderState, Purpose,
+    Request, RequestChange, SearchSettings, Slot, Snapshot,
 };
 
 /// The budget of the comparison of hosts, in steps of the search: some 80 ms. 10,000 nested hosts take 420,000.
@@ -31,6 +33,8 @@ pub struct ExplainQuestion {
     pub provider: Option<String>,
     /// The number of nearest hosts in the report.
     pub nearest: usize,
+    /// Whether the caller may claim: a change of the purpose helps no further caller.
+    pub may_claim: bool,
 }
 
 /// Why a query has no candidate, or which conditions leave out which hosts.
@@ -72,6 +76,8 @@ pub struct ClassReport {
     pub requested: i64,
     /// The largest amounts of one provider; `None` without an inventory.
     pub room: Option<ClassRoom>,
+    /// The uuid and the name of the provider with the largest free amount.
+    pub freest: Option<(String, String)>,
     pub enough: Enough,
 }
 
@@ -80,6 +86,9 @@ pub struct ClassReport {
 pub struct NearHost {
     pub uuid: String,
     pub name: String,
+    pub state: ProviderState,
+    /// Whether the host has the trait of a disabled compute service.
+    pub is_disabled: bool,
     /// The greatest share of a requested amount that is missing.
     pub share: f64,
     pub lacks: Vec<LackReport>,
@@ -105,6 +114,8 @@ pub struct ChangeReport {
     pub change: QueryChange,
     /// The number of hosts with a candidate then.
     pub hosts: usize,
+    /// The number of these hosts that are off, draining or disabled.
+    pub unavailable: usize,
 }
 
 /// Explains a query.
@@ -127,7 +138,11 @@ pub async fn report(
 }
 
 /// As [`report`], on one version of the snapshot.
-fn report_on(snapshot: &Snapshot, question: &ExplainQuestion, settings: &SearchSettings) -> Result<ExplanationReport> {
+pub(super) fn report_on(
+    snapshot: &Snapshot,
+    question: &ExplainQuestion,
+    settings: &SearchSettings,
+) -> Result<ExplanationReport> {
     let has_normal = question.purpose.is_some_and(|purpose| !purpose.may_exceed_normal());
     if has_normal && snapshot.catalog().has_normal_limits() {
         return Reporter::new(&snapshot.at_normal_limits(), question, settings)?.report();
@@ -206,24 +221,19 @@ impl<'a> Reporter<'a> {
 
     /// All conditions failed by the single host.
     fn failed_conditions(&self, host: Slot) -> Result<(Vec<ConditionReport>, bool)> {
-        let request = &self.question.request;
-        let (failed, is_exact) = search::failed_conditions(self.snapshot, request, host, self.settings)?;
+        let (failed, is_exact) = search::failed_conditions(self.snapshot, &self.question.request, host, self.settings)?;
         let words = self.words();
-        let reports = failed.into_iter().map(|condition| {
-            let room = match condition {
-                Condition::Amount { class, .. } => {
-                    self.explanation.room(self.snapshot, class, &self.settings.interrupt)
-                }
-                _ => None,
-            };
-            let cause = Cause::of_host(self.snapshot, request, condition, host);
-            ConditionReport {
-                reason: words.reason(condition, 1, room, cause),
+        let interrupt = &self.settings.interrupt;
+        let reports = failed.into_iter().flat_map(|condition| {
+            let causes = causes(self.snapshot, &self.explanation, condition, vec![host], interrupt).into_iter();
+            let reports = causes.map(|found| ConditionReport {
+                reason: words.reason(condition, &found),
                 groups: self.groups(condition),
                 left_out: 1,
                 left: 0,
                 examples: vec![self.snapshot.name(host).to_owned()],
-            }
+            });
+            reports.collect::<Vec<_>>()
         });
         Ok((reports.collect(), is_exact))
     }
@@ -251,20 +261,36 @@ impl<'a> Reporter<'a> {
 
     fn detail(&self, left: usize, conditions: &[ConditionReport]) -> String {
         let hosts = self.explanation.all().len();
-        let Some(host) = self.explanation.only else {
-            return match left {
-                0 => none_of(hosts, conditions.iter().map(|condition| &condition.reason)),
-                _ => format!("{left} of {hosts} hosts can serve the query."),
-            };
-        };
-        let name = self.snapshot.name(host);
-        match left {
-            0 => {
-                let failed: Vec<&str> = conditions.iter().map(|condition| &*condition.reason.detail).collect();
+        let name = self.explanation.only.map(|host| self.snapshot.name(host));
+        let failed = conditions.iter().map(|condition| &condition.reason);
+        match (left, name) {
+            (0, None) => none_of(hosts, failed),
+            (0, Some(name)) => {
+                let failed: Vec<&str> = failed.map(|reason| &*reason.detail).collect();
                 format!("{name} cannot serve the query. {}", failed.join(" "))
             }
-            _ => format!("{name} can serve the query."),
+            (_, None) => format!(
+                "{left} of {hosts} hosts can serve the query.{}",
+                self.unavailable_left()
+            ),
+            (_, Some(name)) => format!("{name} can serve the query.{}", self.unavailable_left()),
         }
+    }
+
+    /// A sentence for each cause that makes hosts with a candidate unavailable, each behind a space.
+    fn unavailable_left(&self) -> String {
+        let left = self.explanation.with_candidate();
+        let mut counts: BTreeMap<Cause, usize> = BTreeMap::new();
+        for cause in left.iter().filter_map(|host| unavailability(self.snapshot, host)) {
+            *counts.entry(cause).or_default() += 1;
+        }
+        let name = self.explanation.only.map(|host| self.snapshot.name(host));
+        let sentence = |(cause, count): (Cause, usize)| {
+            let subject = name.map_or_else(|| format!("{count} of {}", left.len()), str::to_owned);
+            let verb = if count == 1 { "is" } else { "are" };
+            Some(format!(" {subject} {verb} {}.", unavailable(cause)?))
+        };
+        counts.into_iter().filter_map(sentence).collect()
     }
 
     fn classes(&self) -> Result<Vec<ClassReport>> {
@@ -276,11 +302,17 @@ impl<'a> Reporter<'a> {
                 .flat_map(|group| &group.resources)
                 .filter(|(name, _)| name == class);
             let requested = amounts.map(|(_, amount)| *amount).max().unwrap_or_default();
+            let hosts = self.explanation.suitable_hosts();
+            let providers = self.explanation.providers(self.snapshot, at, &self.settings.interrupt);
+            let room = providers.as_ref().and_then(|providers| providers.room(hosts));
+            let freest = room.map(|room| room.free.provider);
+            let strict = self.settings.strict_step;
             Ok(ClassReport {
                 class: (*class).to_owned(),
                 requested,
-                room: self.explanation.room(self.snapshot, at, &self.settings.interrupt),
-                enough: self.explanation.enough(self.snapshot, at, requested, self.settings),
+                freest: freest.map(|slot| (self.snapshot.uuid(slot).to_owned(), self.snapshot.name(slot).to_owned())),
+                room,
+                enough: providers.map_or(Enough::Never, |providers| providers.enough(hosts, requested, strict)),
             })
         });
         reports.collect()
@@ -296,6 +328,8 @@ impl<'a> Reporter<'a> {
         let hosts = misses.into_iter().map(|miss| NearHost {
             uuid: self.snapshot.uuid(miss.host).to_owned(),
             name: self.snapshot.name(miss.host).to_owned(),
+            state: self.snapshot.state(miss.host),
+            is_disabled: is_disabled(self.snapshot, miss.host),
             share: miss.share,
             lacks: miss.lacks.iter().filter_map(|lack| self.lack(lack)).collect(),
         });
@@ -321,10 +355,18 @@ impl<'a> Reporter<'a> {
         let budget = self.settings.interrupt.part(CHANGES_STEPS);
         let (changes, is_exact) = search::single_changes(self.snapshot, &self.explanation, self.settings, &budget)?;
         let words = self.words();
-        let reports = changes.into_iter().map(|RequestChange { edit, hosts }| ChangeReport {
-            change: words.change(edit),
-            hosts,
-        });
+        let may_use = |change: &RequestChange| change.edit != Edit::OverNormal || self.question.may_claim;
+        let reports = changes
+            .into_iter()
+            .filter(may_use)
+            .map(|RequestChange { edit, hosts }| {
+                let unavailable = hosts.iter().filter_map(|host| unavailability(self.snapshot, host));
+                ChangeReport {
+                    change: words.change(edit),
+                    unavailable: unavailable.count(),
+                    hosts: hosts.len(),
+                }
+            });
         Ok((reports.collect(), is_exact))
     }
 }

@@ -1,5 +1,7 @@
 //! The sentences about each condition, on small clouds.
 
+mod causes;
+
 use std::collections::BTreeSet;
 
 use crate::model::explain::reasons;
@@ -166,7 +168,7 @@ fn each_condition_has_a_sentence() {
         ),
         (
             asking(vec![request("", 3)]),
-            "3 hosts have too little room for VCPU: 3 requested, at most 2 free.",
+            "3 hosts have too little room for VCPU: 3 requested, at most 2 free, on name-1.",
         ),
         (
             isolated,
@@ -201,9 +203,10 @@ fn capacity_free_room_and_normal_limit_have_sentences_of_their_own() {
     let figures = |detail: &str, requested, free| (detail.to_owned(), Some(requested), Some(free));
     let too_small = "3 hosts are too small for VCPU: 9 requested, at most 8.";
     assert_eq!(free(9), figures(too_small, 9, 8));
-    let no_room = "3 hosts have too little room for VCPU: 3 requested, at most 2 free.";
+    let no_room = "3 hosts have too little room for VCPU: 3 requested, at most 2 free, on name-1.";
     assert_eq!(free(3), figures(no_room, 3, 2));
-    let within = "3 hosts have too little room within the normal limit for VCPU: 1 requested, at most 0 free.";
+    let within =
+        "3 hosts have too little room within the normal limit for VCPU: 1 requested, at most 0 free, on name-1.";
     assert_eq!(free(1), figures(within, 1, 0));
 }
 
@@ -266,7 +269,7 @@ fn the_states_of_hosts_are_named_and_the_cause_comes_first() {
     let mut request = asking(vec![request("", 3)]);
     request.host.only_up = true;
     let mut found = sentences(&snapshot, &request);
-    let no_room = "1 host has too little room for VCPU: 3 requested, at most 2 free.";
+    let no_room = "1 host has too little room for VCPU: 3 requested, at most 2 free, on name-3.";
     assert_eq!(found.remove(0), no_room);
     found.sort();
     assert_eq!(found, ["1 host is draining.", "1 host is off."]);
@@ -278,7 +281,7 @@ fn hosts_outside_of_the_named_tree_come_behind_the_host_of_the_tree() {
     let mut request = asking(vec![request("", 3)]);
     request.groups[0].in_tree = Some("uuid-2".into());
     let expected = [
-        "1 host has too little room for VCPU: 3 requested, at most 2 free.",
+        "1 host has too little room for VCPU: 3 requested, at most 2 free, on name-2.",
         "2 hosts are outside of the tree of in_tree: uuid-2.",
     ];
     assert_eq!(sentences(&snapshot, &request), expected);

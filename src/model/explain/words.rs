@@ -2,38 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use super::causes::{Cause, CauseHosts};
 use crate::error::{Reason, ReasonCode};
+use crate::model::providers::DISABLED_TRAIT;
 use crate::search::{
-    self, AmountRule, ClassRoom, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, ProviderState,
-    Request, Slot, Snapshot, Thinning, Traits, Truth,
+    self, Condition, Conditions, Domain, Expression, Group, HOST_DIMENSION, ProviderState, Snapshot, Thinning, Traits,
+    Truth,
 };
 
 /// The most names in a sentence.
 const MAX_NAMES: usize = 4;
-
-/// Why hosts fail a condition, as far as the condition does not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
-    Condition,
-    /// The verdict of the condition `where`.
-    Verdict(Truth),
-    /// The state of the hosts. A host that is up has providers that are not up.
-    State(ProviderState),
-}
-
-impl Cause {
-    /// Why a host fails a condition.
-    pub fn of_host(snapshot: &Snapshot, request: &Request, condition: Condition, host: Slot) -> Cause {
-        match condition {
-            Condition::Where { group: None } => {
-                let expression = &request.host.condition;
-                Cause::Verdict(expression.judge(|name| snapshot.property(host, name)))
-            }
-            Condition::State => Cause::State(snapshot.state(host)),
-            _ => Cause::Condition,
-        }
-    }
-}
 
 /// A condition of a request on one version of the snapshot.
 pub struct Words<'a> {
@@ -42,14 +20,18 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The condition, with the number of hosts left out for one cause. `room`: the room of the condition's class.
-    pub fn reason(&self, condition: Condition, count: usize, room: Option<ClassRoom>, cause: Cause) -> Reason {
-        let hosts = if count == 1 {
-            "1 host".to_owned()
-        } else {
-            format!("{count} hosts")
-        };
-        let has = |one: &str, many: &str| format!("{hosts} {}", if count == 1 { one } else { many });
+    /// The condition, with the number of hosts left out for one cause.
+    pub fn reason(&self, condition: Condition, found: &CauseHosts) -> Reason {
+        let cause = found.cause;
+        let has = |one: &str, many: &str| counted(found.hosts.len(), one, many);
+        if let Some(unavailable) = unavailable(cause) {
+            let code = match condition {
+                Condition::NoRootTrait => ReasonCode::RootTraits,
+                Condition::NoTrait { .. } => ReasonCode::Traits,
+                _ => ReasonCode::State,
+            };
+            return Reason::new(code, format!("{} {unavailable}.", has("is", "are")));
+        }
         let (code, what) = match condition {
             Condition::Requirement { group } => {
                 let suffix = self.suffixes(group).collect::<Vec<_>>().join(", ");
@@ -75,12 +57,10 @@ impl Words<'_> {
                 };
             }
             Condition::State => {
-                let what = match cause {
-                    Cause::State(state) if state != ProviderState::Up => {
-                        format!("{} {}", has("is", "are"), state.name())
-                    }
-                    _ => format!("{} only providers that are not up", has("has", "have")),
-                };
+                let what = has(
+                    "has only providers that are not up",
+                    "have only providers that are not up",
+                );
                 (ReasonCode::State, what)
             }
             Condition::InTree { group } => {
@@ -163,7 +143,7 @@ impl Words<'_> {
                 )
             }
             Condition::Where { group } => (ReasonCode::Condition, self.described(group, cause, &has)),
-            Condition::Amount { rule, class } => return self.amount(rule, class, room, &has),
+            Condition::Amount { rule, class } => return self.amount(rule, class, found),
             Condition::Isolation => {
                 let what = has(
                     "has too few providers for groups that",
@@ -187,67 +167,6 @@ impl Words<'_> {
         } = thinning;
         let detail = format!("{left_out} hosts fail at least one of {conditions} conditions, too many to compare.");
         Reason::new(ReasonCode::NoCandidate, detail)
-    }
-
-    fn amount(
-        &self,
-        rule: AmountRule,
-        class: usize,
-        room: Option<ClassRoom>,
-        has: &dyn Fn(&str, &str) -> String,
-    ) -> Reason {
-        let name = self.conditions.classes[class];
-        let requests = self.conditions.request.groups.iter().flat_map(|group| &group.resources);
-        let amounts: Vec<i64> = requests
-            .filter(|(class, _)| class == name)
-            .map(|(_, amount)| *amount)
-            .collect();
-        let requested = amounts.iter().copied().fold(0, i64::saturating_add);
-        let of = match amounts.len() {
-            1 => String::new(),
-            groups => format!(" of {groups} groups"),
-        };
-        let (code, what, most) = match rule {
-            AmountRule::Capacity => {
-                let what = has("is too small for", "are too small for");
-                (ReasonCode::NoRoom, what, room.map(|room| room.capacity))
-            }
-            AmountRule::Units => {
-                let what = has("does not allow this amount of", "do not allow this amount of");
-                (ReasonCode::Units, what, None)
-            }
-            AmountRule::Room => {
-                let what = has("has too little room for", "have too little room for");
-                (ReasonCode::NoRoom, what, room.map(|room| room.free))
-            }
-            AmountRule::NormalRoom => {
-                let what = has(
-                    "has too little room within the normal limit for",
-                    "have too little room within the normal limit for",
-                );
-                (ReasonCode::NoRoomNormal, what, room.map(|room| room.normal_free))
-            }
-        };
-        let figures = room.map_or_else(String::new, |room| {
-            let largest = amounts.iter().copied().max().unwrap_or_default();
-            let limit = match rule {
-                AmountRule::Units if largest > i64::from(room.max_unit) => {
-                    Some(format!("max_unit is at most {}", room.max_unit))
-                }
-                AmountRule::Units => Some("see min_unit, max_unit and step_size".to_owned()),
-                AmountRule::Capacity => below(most, requested).map(|most| format!("at most {most}")),
-                _ => below(most, requested).map(|most| format!("at most {most} free")),
-            };
-            let amount = exact(requested).map(|amount| format!("{amount} requested"));
-            let figures: Vec<String> = amount.into_iter().chain(limit).collect();
-            format!(": {}", figures.join(", "))
-        });
-        Reason {
-            resource_class: Some(name.to_owned()),
-            requested: exact(requested),
-            free: most,
-            ..Reason::new(code, format!("{what} {name}{of}{figures}."))
-        }
     }
 
     pub fn group(&self, at: usize) -> &Group {
@@ -335,14 +254,21 @@ impl Words<'_> {
     }
 }
 
-/// `i64::MAX` stands for any larger amount.
-fn exact(requested: i64) -> Option<i64> {
-    Some(requested).filter(|amount| *amount < i64::MAX)
+/// The number of hosts with a verb.
+pub fn counted(hosts: usize, one: &str, many: &str) -> String {
+    match hosts {
+        1 => format!("1 host {one}"),
+        _ => format!("{hosts} hosts {many}"),
+    }
 }
 
-/// The most of any provider, unless a provider has enough: other hosts have the provider, and fail another condition.
-fn below(most: Option<i64>, requested: i64) -> Option<i64> {
-    most.filter(|most| *most < requested)
+/// What makes hosts unavailable, behind "is" or "are". `None` for further causes.
+pub fn unavailable(cause: Cause) -> Option<String> {
+    match cause {
+        Cause::State(state) if state != ProviderState::Up => Some(state.name().to_owned()),
+        Cause::Disabled => Some(format!("disabled (trait {DISABLED_TRAIT})")),
+        _ => None,
+    }
 }
 
 /// The domains of the dimension of the first.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ExplainedRequest;
 use super::condition::Condition;
 use super::explainer::Explainer;
+use super::host_set::HostSet;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::search::candidates::check_interrupt;
@@ -16,11 +17,11 @@ use crate::search::settings::SearchSettings;
 use crate::search::snapshot::{AmountRule, ClassId, Slot, Snapshot, Units};
 
 /// A change of a request, with its effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestChange {
     pub edit: Edit,
-    /// The number of hosts with a candidate for the changed request.
-    pub hosts: usize,
+    /// The hosts with a candidate for the changed request.
+    pub hosts: HostSet,
 }
 
 /// The difference between a changed request and the request.
@@ -119,11 +120,11 @@ impl<'a> Changer<'a> {
 
     /// Adds the change if hosts have a candidate. Returns whether they have.
     fn try_change(&mut self, edit: Edit, mut explainer: Explainer) -> Result<bool> {
-        let hosts = explainer.with_candidate()?.len();
+        let hosts = explainer.with_candidate()?;
         self.is_exact &= explainer.is_exact;
-        self.changes
-            .extend((hosts > 0).then_some(RequestChange { edit, hosts }));
-        Ok(hosts > 0)
+        let helps = !hosts.is_empty();
+        self.changes.extend(helps.then_some(RequestChange { edit, hosts }));
+        Ok(helps)
     }
 
     fn try_amount(&mut self, group: usize, index: usize, amount: i64) -> Result<bool> {

@@ -26,14 +26,14 @@ pub enum Condition {
     NotMemberOf { group: usize },
     /// The root has a trait of `root_required.required[index]`.
     RootTrait { index: usize },
-    /// The root has no forbidden trait.
-    NoRootTrait,
     /// A provider has a trait of `traits.required[index]`.
     Trait { group: usize, index: usize },
-    /// The provider has no forbidden trait.
-    NoTrait { group: usize },
     /// The condition of a group is true for the provider; without a group, the condition of the request for the host.
     Where { group: Option<usize> },
+    /// The root has no forbidden trait. After what a provider must have: Nova forbids a trait for the state of a host.
+    NoRootTrait,
+    /// The provider has no forbidden trait.
+    NoTrait { group: usize },
     /// The provider and its ancestors are up. After the conditions on what a provider is: the hosts that fail because
     /// of their state are otherwise those that the request is for.
     State,

@@ -108,11 +108,7 @@ impl<'a, 's> Explainer<'a, 's> {
     fn all_hosts(&self) -> HostSet {
         match self.only {
             None => HostSet::all(self.snapshot),
-            Some(host) => {
-                let mut only = HostSet::none(self.snapshot);
-                only.add(host);
-                only
-            }
+            Some(host) => HostSet::of(self.snapshot, [host]),
         }
     }
 

@@ -17,9 +17,14 @@ impl HostSet {
     }
 
     pub(super) fn all(snapshot: &Snapshot) -> HostSet {
-        let mut all = HostSet::none(snapshot);
-        snapshot.hosts().for_each(|host| all.add(host));
-        all
+        HostSet::of(snapshot, snapshot.hosts())
+    }
+
+    /// The set of these hosts.
+    pub fn of(snapshot: &Snapshot, hosts: impl IntoIterator<Item = Slot>) -> HostSet {
+        let mut set = HostSet::none(snapshot);
+        hosts.into_iter().for_each(|host| set.add(host));
+        set
     }
 
     pub(super) fn add(&mut self, host: Slot) {
@@ -44,6 +49,12 @@ impl HostSet {
     /// The number of hosts.
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lanes| lanes.count_ones() as usize).sum()
+    }
+
+    /// The hosts, in the order of memory.
+    pub fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
+        let blocks = self.lanes.iter().enumerate();
+        blocks.flat_map(|(block, lanes)| BlockSlots::new(block, *lanes))
     }
 
     /// The hosts of this set outside of the second set, in the order of memory.

@@ -190,11 +190,16 @@ fn check_changes(world: &World, request: &Request) -> std::result::Result<(), Te
     }
     let (changes, is_exact) = single_changes(&snapshot, &explanation, &settings(), &Interrupt::default()).unwrap();
     prop_assert!(is_exact);
+    let ids = |change: &RequestChange| change.hosts.iter().map(|host| snapshot.id(host).0).collect();
+    let changes: Vec<EditedHosts> = changes.iter().map(|change| (change.edit, ids(change))).collect();
     prop_assert_eq!(changes, changes_by_oracle(world, &explanation));
     Ok(())
 }
 
-fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<RequestChange> {
+/// An edit with the ids of the hosts that have a candidate for the edited request.
+type EditedHosts = (Edit, BTreeSet<i32>);
+
+fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<EditedHosts> {
     let conditions = &explanation.conditions;
     let mut changes = Vec::new();
     for &removed in &conditions.all {
@@ -204,11 +209,8 @@ fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<Reque
             _ => true,
         };
         let held: Vec<Condition> = conditions.all.iter().copied().filter(|it| *it != removed).collect();
-        let hosts = left_by_oracle(world, conditions, &held).len();
-        changes.extend((is_removable && hosts > 0).then_some(RequestChange {
-            edit: Edit::Without(removed),
-            hosts,
-        }));
+        let hosts = left_by_oracle(world, conditions, &held);
+        changes.extend((is_removable && !hosts.is_empty()).then_some((Edit::Without(removed), hosts)));
     }
     for &condition in &conditions.all {
         let Condition::Inventory { group, index } = condition else {
@@ -220,9 +222,9 @@ fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<Reque
             for alike in conditions.alike(group) {
                 changed.groups[alike].resources[index].1 = amount;
             }
-            let hosts = serving_by_oracle(world, &changed).len();
+            let hosts = serving_by_oracle(world, &changed);
             let edit = Edit::Amount { group, index, amount };
-            (hosts > 0).then_some(RequestChange { edit, hosts })
+            (!hosts.is_empty()).then_some((edit, hosts))
         };
         changes.extend((1..requested).rev().find_map(with));
         changes.extend((requested + 1..=GREATEST_STEP + requested).find_map(with));
