@@ -35,6 +35,7 @@ pub mod statistics;
 pub mod traits;
 pub mod upgrade;
 pub mod usages;
+pub mod version_cache;
 pub mod violations;
 pub mod workloads;
 

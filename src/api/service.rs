@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::http::body::BodyMemory;
 use super::http::cors::Cors;
+use super::http::lists::KnownPages;
 use super::http::statistics::HttpStatistics;
 use super::http::tls::LiveTls;
 use crate::auth::Authenticator;
@@ -23,6 +24,7 @@ pub struct Service {
     pub bodies: Arc<BodyMemory>,
     pub settings: HttpSettings,
     pub statistics: Arc<HttpStatistics>,
+    pub known_pages: KnownPages,
 }
 
 /// Settings of the HTTP layer.

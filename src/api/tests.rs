@@ -8,6 +8,7 @@ mod deadlines;
 mod heads;
 mod keystone;
 mod native;
+mod pages;
 mod reads;
 mod streaming;
 mod table;
@@ -195,6 +196,7 @@ impl TestServer {
                 bodies: BodyMemory::new(64 << 20).into(),
                 settings,
                 statistics: Default::default(),
+                known_pages: Default::default(),
             }),
             _running: running,
             directory,

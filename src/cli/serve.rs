@@ -180,6 +180,7 @@ fn load(
         bodies: BodyMemory::new(options.placet.max_body_memory).into(),
         settings,
         statistics,
+        known_pages: Default::default(),
     };
     Ok((service, tasks))
 }

@@ -172,6 +172,11 @@ impl Model {
         self.follower.fresh().await
     }
 
+    /// The newest snapshot of this process, which may lack commits of other processes.
+    pub fn newest_snapshot(&self) -> Arc<Snapshot> {
+        self.store.newest()
+    }
+
     /// As `snapshot`, for a search: names of the search that the snapshot lacks are looked up in the tables. While the
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
     pub async fn prepare_search(&self, names: Names, max_age: Duration) -> Result<PreparedSearch> {

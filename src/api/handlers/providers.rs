@@ -26,7 +26,15 @@ async fn list_of_snapshot(
 ) -> Result<Reply> {
     context.authorize_parts(fields.iter().filter_map(|field| rule_of(*field)))?;
     let (strict, caller) = (context.settings().search.strict_step, context.caller_key());
+    let is_of_tables = fields.is_empty() || fields.contains(&ProviderField::Allocations);
     let page = providers::fetch_page(context.model(), question, strict, &caller);
+    if !is_of_tables {
+        let found = async {
+            page.await
+                .map(|page| move |form| wire::write_parts(form, &page, &fields))
+        };
+        return context.list_snapshot(found).await;
+    }
     let page = context.while_connected(page).await?;
     if !fields.is_empty() {
         return context

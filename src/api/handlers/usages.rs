@@ -53,16 +53,21 @@ fn rule_of(by: &UsageKey) -> Option<&'static PolicyRule> {
 /// amounts.
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut question = native::read_list(&context.query)?;
-    if matches!(question.by, UsageKey::Project | UsageKey::Type) {
+    let is_of_consumers = matches!(question.by, UsageKey::Project | UsageKey::Type);
+    if is_of_consumers {
         question.project = visible_project(&context, &rules::USAGES_LIST, question.project)?;
     } else {
         context.authorize_parts(SUMS_OVER_PROVIDERS)?;
         context.authorize_parts(rule_of(&question.by))?;
     }
     let caller = context.caller_key();
-    let found = sums::list(context.model(), context.reader(), question, &caller);
-    let (found, next) = context.while_connected(found).await?;
-    context
-        .write_list(move |form| native::write_list(form, &found, next.as_deref()))
-        .await
+    let found = async {
+        let (found, next) = sums::list(context.model(), context.reader(), question, &caller).await?;
+        Ok(move |form| native::write_list(form, &found, next.as_deref()))
+    };
+    if is_of_consumers {
+        let write = context.while_connected(found).await?;
+        return context.write_list(write).await;
+    }
+    context.list_snapshot(found).await
 }

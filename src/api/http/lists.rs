@@ -9,6 +9,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use super::headers::text;
 use super::reply::Reply;
 use super::request_head::RequestHead;
+use crate::model::version_cache::VersionCache;
 use crate::wire::{ListForm, WrittenPage};
 
 /// The media type of lines of JSON.
@@ -39,18 +40,46 @@ impl ListRequest {
         }
     }
 
+    /// `None` if the query is too long.
+    pub fn question(&self, query: &str) -> Option<PageQuestion> {
+        (query.len() <= MAX_QUERY_BYTES).then(|| PageQuestion {
+            path: self.path,
+            query: query.to_owned(),
+            form: self.form,
+        })
+    }
+
+    /// Whether the client may have the page.
+    pub fn is_conditional(&self) -> bool {
+        self.known_tags.is_some()
+    }
+
     /// Whether the client has the page with this tag.
-    fn knows(&self, tag: &str) -> bool {
+    pub fn knows(&self, tag: &str) -> bool {
         let mut tags = self.known_tags.as_deref().unwrap_or_default().split(',').map(str::trim);
         tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
     }
 }
 
+/// Which page a request asks for. The service answers equal questions on one version of the snapshot with equal pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageQuestion {
+    path: &'static str,
+    query: String,
+    form: ListForm,
+}
+
+/// The tags of the last pages that were made of the snapshot.
+pub type KnownPages = VersionCache<PageQuestion, String>;
+
+/// The tag of a page with a longer query is not kept.
+const MAX_QUERY_BYTES: usize = 2_000;
+
 /// A page with the hash of its text and of the key of the next page.
 pub struct TaggedPage {
     page: WrittenPage,
     /// In the form of `ETag`.
-    tag: String,
+    pub tag: String,
 }
 
 impl TaggedPage {
@@ -79,6 +108,15 @@ pub fn list_reply(request: &ListRequest, prefix: &str, query: &str, tagged: Tagg
         Some(next) => reply.with_header(header::LINK, link(prefix, request.path, query, next)),
         None => reply,
     };
+    with_tag(reply, tag)
+}
+
+/// The answer to a client that has the page with this tag.
+pub fn unchanged_reply(tag: String) -> Reply {
+    with_tag(Reply::not_modified(), tag)
+}
+
+fn with_tag(reply: Reply, tag: String) -> Reply {
     reply
         .with_header(header::ETAG, tag)
         .with_header(header::VARY, "accept, x-auth-token".to_owned())
@@ -102,6 +140,16 @@ fn link(prefix: &str, path: &str, query: &str, next: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl ListRequest {
+        /// A request to this route, without headers.
+        pub fn at(path: &'static str) -> ListRequest {
+            ListRequest {
+                path,
+                ..ListRequest::default()
+            }
+        }
+    }
 
     #[test]
     fn a_link_has_the_query_with_the_key_of_the_next_page() {

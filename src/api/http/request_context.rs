@@ -11,7 +11,7 @@ use super::base_url::BaseUrl;
 use super::body::RequestBody;
 use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
 use super::disconnect::DisconnectWatch;
-use super::lists::{ListRequest, TaggedPage, list_reply};
+use super::lists::{ListRequest, TaggedPage, list_reply, unchanged_reply};
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
 use super::streaming::{self, BrokenAnswerContext, ChunkThreads, StreamingBody};
@@ -227,10 +227,48 @@ impl RequestContext {
     /// # Errors
     /// As of [`Self::write_page`].
     pub async fn write_list(&self, write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static) -> Result<Reply> {
+        Ok(list_reply(
+            &self.list,
+            self.prefix(),
+            &self.query,
+            self.tagged(write).await?,
+        ))
+    }
+
+    async fn tagged(&self, write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static) -> Result<TaggedPage> {
         let form = self.list.form;
         let answers = &self.model().pools().answers;
         let written = answers.start(&self.caller_key(), move || Ok(TaggedPage::of(write(form))));
-        let page = self.while_connected(self.model().in_time(written)).await?;
+        self.while_connected(self.model().in_time(written)).await
+    }
+
+    /// As [`Self::write_list`], for a page that depends on the snapshot and the query alone. `found` finds the things of
+    /// the page, and returns how to write the page. If the client has the page, and the snapshot is the same, the page
+    /// is not made again.
+    ///
+    /// # Errors
+    /// As of [`Self::write_page`]; of `found`.
+    pub async fn list_snapshot<W: FnOnce(ListForm) -> WrittenPage + Send + 'static>(
+        &self,
+        found: impl Future<Output = Result<W>>,
+    ) -> Result<Reply> {
+        let pages = &self.service.known_pages;
+        let question = self.list.question(&self.query);
+        // The page is made of this version or of a newer version.
+        let version = if self.list.is_conditional() {
+            self.while_connected(self.model().snapshot()).await?
+        } else {
+            self.model().newest_snapshot()
+        };
+        let known = question.as_ref().and_then(|question| pages.get(&version, question));
+        if let Some(tag) = known.filter(|tag| self.list.knows(tag)) {
+            return Ok(unchanged_reply(tag));
+        }
+        let write = self.while_connected(found).await?;
+        let page = self.tagged(write).await?;
+        if let Some(question) = question {
+            pages.add(&version, question, page.tag.clone());
+        }
         Ok(list_reply(&self.list, self.prefix(), &self.query, page))
     }
 

@@ -3,33 +3,19 @@
 //! In a full cloud, callers repeat the same few queries, and the snapshot rarely changes. An explanation takes many
 //! times as long as the empty search before, so equal queries on one version of the snapshot share an explanation.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 use super::QueryText;
 use crate::error::{Reasons, Result};
+use crate::model::version_cache::VersionCache;
 use crate::search::{Request, Snapshot};
 
-/// The number of kept explanations.
-const MAX_KEPT: usize = 64;
 /// The reasons of a longer query are not kept.
 const MAX_QUERY_BYTES: usize = 2_000;
 
-/// The last explanations.
+/// The last explanations, by query and by whether normal limits count.
 #[derive(Debug, Default)]
-pub struct KnownReasons {
-    /// The oldest first.
-    kept: Mutex<VecDeque<KnownExplanation>>,
-}
-
-#[derive(Debug)]
-struct KnownExplanation {
-    snapshot: Weak<Snapshot>,
-    /// Whether normal limits count.
-    is_normal: bool,
-    query: QueryText,
-    reasons: Reasons,
-}
+pub struct KnownReasons(VersionCache<(QueryText, bool), Reasons>);
 
 impl KnownReasons {
     /// The reasons of a query on a version of the snapshot. `explain` is called if the reasons are not known.
@@ -46,32 +32,13 @@ impl KnownReasons {
         if query.is_cut {
             return explain();
         }
-        let is_same = |known: &&KnownExplanation| {
-            std::ptr::eq(known.snapshot.as_ptr(), Arc::as_ptr(snapshot))
-                && known.is_normal == is_normal
-                && known.query == query
-        };
-        if let Some(known) = self.lock().iter().find(is_same) {
-            return Ok(known.reasons.clone());
+        let question = (query, is_normal);
+        if let Some(known) = self.0.get(snapshot, &question) {
+            return Ok(known);
         }
         let reasons = explain()?;
-        let mut all = self.lock();
-        // A weak reference keeps the memory of a version, whose content is gone.
-        all.retain(|known| known.snapshot.strong_count() > 0);
-        if all.len() == MAX_KEPT {
-            all.pop_front();
-        }
-        all.push_back(KnownExplanation {
-            snapshot: Arc::downgrade(snapshot),
-            is_normal,
-            query,
-            reasons: reasons.clone(),
-        });
+        self.0.add(snapshot, question, reasons.clone());
         Ok(reasons)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<KnownExplanation>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,7 +51,7 @@ mod tests {
     impl KnownReasons {
         /// The number of kept explanations.
         pub fn count(&self) -> usize {
-            self.lock().len()
+            self.0.count()
         }
     }
 
@@ -125,21 +92,5 @@ mod tests {
         long.groups[0].resources[0].0 = "X".repeat(MAX_QUERY_BYTES);
         known.of(&version, (&long, false), || Ok(Reasons::default())).unwrap();
         assert_eq!(known.count(), 0);
-    }
-
-    #[test]
-    fn the_explanations_are_bounded_and_end_with_their_version() {
-        let (known, version) = (KnownReasons::default(), Arc::default());
-        for amount in 0..MAX_KEPT + 5 {
-            known
-                .of(&version, (&request(amount), false), || Ok(Reasons::default()))
-                .unwrap();
-        }
-        assert_eq!(known.count(), MAX_KEPT);
-        drop(version);
-        known
-            .of(&Arc::default(), (&request(0), false), || Ok(Reasons::default()))
-            .unwrap();
-        assert_eq!(known.count(), 1);
     }
 }

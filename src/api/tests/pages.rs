@@ -1,0 +1,60 @@
+//! Conditional requests for pages of lists: a page of the snapshot is not made again while the snapshot is the same.
+
+use actix_web::http::header::IF_NONE_MATCH;
+use serde_json::json;
+
+use super::candidates::write;
+use super::{TestServer, admin};
+use crate::api::http::lists::ListRequest;
+
+const HOST: &str = "11111111-1111-4111-8111-111111111111";
+
+/// A tag that the client has, and that no page has: 304 is possible only if no page was made.
+const KNOWN: &str = "\"known\"";
+
+#[actix_web::test]
+async fn a_page_of_the_same_snapshot_is_not_made_again() {
+    let server = TestServer::new();
+    write(
+        &server,
+        "POST",
+        "/resource_providers",
+        json!({"name": "host", "uuid": HOST}),
+    )
+    .await;
+    for (path, query) in [("/v1/providers", "fields=state"), ("/v1/usages", "by=root")] {
+        let request = || admin("GET", &format!("{path}?{query}"), "1.39").insert_header((IF_NONE_MATCH, KNOWN));
+        assert_eq!(server.send(request()).await.status, 200);
+        let question = ListRequest::at(path).question(query).unwrap();
+        let snapshot = server.service.model.snapshot().await.unwrap();
+        let pages = &server.service.known_pages;
+        assert!(pages.get(&snapshot, &question).is_some(), "{path}");
+        write(&server, "POST", "/resource_providers", json!({"name": path})).await;
+        let snapshot = server.service.model.snapshot().await.unwrap();
+        pages.add(&snapshot, question, KNOWN.to_owned());
+        let answer = server.send(request()).await;
+        assert_eq!(
+            (u16::from(answer.status), answer.header("etag")),
+            (304, Some(KNOWN)),
+            "{path}"
+        );
+        write(
+            &server,
+            "POST",
+            "/resource_providers",
+            json!({"name": format!("{path}-2")}),
+        )
+        .await;
+        assert_eq!(server.send(request()).await.status, 200, "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn a_page_of_the_tables_is_always_made() {
+    let server = TestServer::new();
+    let path = "/v1/providers?fields=allocations";
+    assert_eq!(server.send(admin("GET", path, "1.39")).await.status, 200);
+    let snapshot = server.service.model.snapshot().await.unwrap();
+    let question = ListRequest::at("/v1/providers").question("fields=allocations").unwrap();
+    assert_eq!(server.service.known_pages.get(&snapshot, &question), None);
+}
