@@ -3,6 +3,7 @@
 //! [`Model`] or a [`Reader`].
 
 pub mod aggregates;
+mod allocation_groups;
 pub mod allocations;
 pub mod batch;
 pub mod capacity;

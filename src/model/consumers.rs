@@ -8,6 +8,7 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use uuid::Uuid;
 
+use super::allocation_groups::{self, AllocationOfKey};
 use super::allocations::UNKNOWN_TYPE;
 use super::pages;
 use super::reads::reader::Reader;
@@ -253,51 +254,31 @@ fn count_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMa
             .select((allocations::consumer_id, count_star()))
             .load(&mut *conn)
     })?;
-    let counts = found.into_iter();
-    Ok(counts
-        .map(|(uuid, count)| (uuid, usize::try_from(count).unwrap_or_default()))
-        .collect())
-}
-
-/// An allocation with the uuid of its consumer, and the uuid and the name of its provider.
-#[derive(Queryable, PartialEq, Eq, PartialOrd, Ord)]
-struct ConsumerAllocationRow {
-    consumer: String,
-    provider: String,
-    name: Option<String>,
-    class: String,
-    used: i32,
+    Ok(allocation_groups::counts(found))
 }
 
 /// The allocations of consumers, by consumer and provider.
 fn read_shares(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, Vec<ConsumerShare>>> {
-    let mut rows: Vec<ConsumerAllocationRow> = in_lists(uuids, |uuids| {
+    let rows: Vec<AllocationOfKey<(String, Option<String>)>> = in_lists(uuids, |uuids| {
         allocations::table
             .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
             .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
             .filter(allocations::consumer_id.eq_any(uuids))
             .select((
                 allocations::consumer_id,
-                resource_providers::uuid,
-                resource_providers::name,
+                (resource_providers::uuid, resource_providers::name),
                 resource_classes::name,
                 allocations::used,
             ))
             .load(&mut *conn)
     })?;
-    rows.sort_unstable();
-    let mut found: HashMap<String, Vec<ConsumerShare>> = HashMap::new();
-    for row in rows {
-        let shares = found.entry(row.consumer).or_default();
-        let amount = (row.class, i64::from(row.used));
-        match shares.last_mut().filter(|last| last.provider == row.provider) {
-            Some(last) => last.resources.push(amount),
-            None => shares.push(ConsumerShare {
-                provider: row.provider,
-                name: row.name.unwrap_or_default(),
-                resources: vec![amount],
-            }),
-        }
-    }
-    Ok(found)
+    let share = |((provider, name), resources): ((String, Option<String>), _)| ConsumerShare {
+        provider,
+        name: name.unwrap_or_default(),
+        resources,
+    };
+    let by_consumer = allocation_groups::by_key(rows).into_iter();
+    Ok(by_consumer
+        .map(|(consumer, shares)| (consumer, shares.into_iter().map(share).collect()))
+        .collect())
 }

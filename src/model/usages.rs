@@ -2,7 +2,7 @@
 
 pub mod sums;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use diesel::dsl::{count, sum};
@@ -38,8 +38,8 @@ pub enum TypeFilter {
     Each,
     /// `consumer_type=all`: one group of all consumers.
     All,
-    /// Only consumers of this type. `unknown`: consumers without a type.
-    Only(String),
+    /// Only consumers of these types, each in a group of its own. `unknown`: consumers without a type.
+    AnyOf(BTreeSet<String>),
 }
 
 /// One group of `GET /usages` from 1.38.
@@ -101,40 +101,49 @@ pub fn total(conn: &mut DbConnection, query: &TotalQuery) -> Result<Vec<(Arc<str
         .unwrap_or_default())
 }
 
+/// The names of all consumer types by id. Consumers without a type have no id.
+fn type_names(conn: &mut DbConnection) -> QueryResult<BTreeMap<Option<i32>, String>> {
+    let types: Vec<(i32, String)> = consumer_types::table
+        .select((consumer_types::id, consumer_types::name))
+        .load(conn)?;
+    let named = types.into_iter().map(|(id, name)| (Some(id), name));
+    Ok(named.chain([(None, UNKNOWN_TYPE.to_owned())]).collect())
+}
+
 /// The sums by consumer type and class. A type without allocations is left out.
 pub fn by_type(conn: &mut DbConnection, query: &TotalQuery, filter: &TypeFilter) -> Result<Vec<TypeUsages>> {
-    let types: HashMap<i32, String> = consumer_types::table
-        .select((consumer_types::id, consumer_types::name))
-        .load(conn)?
-        .into_iter()
-        .collect();
-    let group_of = |consumer_type: Option<i32>| {
-        let name = consumer_type
-            .and_then(|id| types.get(&id))
-            .map_or(UNKNOWN_TYPE, String::as_str);
-        match filter {
-            TypeFilter::All => Some("all"),
-            TypeFilter::Each => Some(name),
-            TypeFilter::Only(only) => (name == only).then_some(name),
-        }
+    let mut types = type_names(conn)?;
+    if let TypeFilter::AnyOf(wanted) = filter {
+        types.retain(|_, name| wanted.contains(name));
+    }
+    let of = ConsumersOf {
+        query,
+        types: matches!(filter, TypeFilter::AnyOf(_)).then(|| types.keys().copied().collect()),
+    };
+    let group_of = |consumer_type: Option<i32>| match filter {
+        TypeFilter::All => "all",
+        TypeFilter::Each | TypeFilter::AnyOf(_) => types.get(&consumer_type).map_or(UNKNOWN_TYPE, String::as_str),
     };
     let mut groups: BTreeMap<&str, UsageGroup> = BTreeMap::new();
-    for (consumer_type, count) in count_consumers(conn, query)? {
-        if let Some(name) = group_of(consumer_type) {
-            groups.entry(name).or_default().consumers += count;
-        }
+    for (consumer_type, count) in count_consumers(conn, &of)? {
+        groups.entry(group_of(consumer_type)).or_default().consumers += count;
     }
-    for sum in sum_usages(conn, query)? {
-        if let Some(name) = group_of(sum.consumer_type) {
-            let usages = &mut groups.entry(name).or_default().usages;
-            *usages.entry(ClassId(sum.class)).or_default() += sum.used.unwrap_or_default();
-        }
+    for sum in sum_usages(conn, &of)? {
+        let usages = &mut groups.entry(group_of(sum.consumer_type)).or_default().usages;
+        *usages.entry(ClassId(sum.class)).or_default() += sum.used.unwrap_or_default();
     }
     let classes: HashMap<ClassId, Arc<str>> = load::classes(conn)?.into_iter().collect();
     Ok(groups
         .into_iter()
         .map(|(name, group)| group.named(name, &classes))
         .collect())
+}
+
+/// The consumers whose allocations are summed.
+struct ConsumersOf<'q> {
+    query: &'q TotalQuery,
+    /// The ids of the types, `None` for consumers without a type. Without a list, consumers of all types.
+    types: Option<Vec<Option<i32>>>,
 }
 
 /// A group during the addition: the number of consumers, and the sums by class id.
@@ -159,7 +168,7 @@ impl UsageGroup {
 }
 
 /// The number of consumers with allocations, by type. A consumer with several classes counts once.
-fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<(Option<i32>, i64)>> {
+fn count_consumers(conn: &mut DbConnection, of: &ConsumersOf) -> QueryResult<Vec<(Option<i32>, i64)>> {
     let mut counts = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
@@ -170,11 +179,19 @@ fn count_consumers(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<V
             count(allocations::consumer_id).aggregate_distinct(),
         ))
         .into_boxed();
-    if let Some(project) = &query.project {
+    if let Some(project) = &of.query.project {
         counts = counts.filter(projects::external_id.eq(project));
     }
-    if let Some(user) = &query.user {
+    if let Some(user) = &of.query.user {
         counts = counts.filter(users::external_id.eq(user));
+    }
+    if let Some(types) = &of.types {
+        let is_one = consumers::consumer_type_id.eq_any(types.iter().flatten());
+        counts = if types.contains(&None) {
+            counts.filter(is_one.or(consumers::consumer_type_id.is_null()))
+        } else {
+            counts.filter(is_one)
+        };
     }
     counts.load(conn)
 }
@@ -188,7 +205,7 @@ struct UsageSum {
 }
 
 /// The sums by type and class.
-fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<UsageSum>> {
+fn sum_usages(conn: &mut DbConnection, of: &ConsumersOf) -> QueryResult<Vec<UsageSum>> {
     let mut sums = allocations::table
         .inner_join(consumers::table.on(consumers::uuid.eq(allocations::consumer_id)))
         .inner_join(projects::table.on(projects::id.eq(consumers::project_id)))
@@ -200,11 +217,19 @@ fn sum_usages(conn: &mut DbConnection, query: &TotalQuery) -> QueryResult<Vec<Us
             sum(allocations::used),
         ))
         .into_boxed();
-    if let Some(project) = &query.project {
+    if let Some(project) = &of.query.project {
         sums = sums.filter(projects::external_id.eq(project));
     }
-    if let Some(user) = &query.user {
+    if let Some(user) = &of.query.user {
         sums = sums.filter(users::external_id.eq(user));
+    }
+    if let Some(types) = &of.types {
+        let is_one = consumers::consumer_type_id.eq_any(types.iter().flatten());
+        sums = if types.contains(&None) {
+            sums.filter(is_one.or(consumers::consumer_type_id.is_null()))
+        } else {
+            sums.filter(is_one)
+        };
     }
     sums.load(conn)
 }

@@ -32,7 +32,7 @@ pub fn read_total(version: Version, query: &str) -> Result<(TotalQuery, Option<T
         _ if version < CONSUMER_TYPES => return Ok((total, None)),
         None => TypeFilter::Each,
         Some("all") => TypeFilter::All,
-        Some(name) => TypeFilter::Only(name.to_owned()),
+        Some(name) => TypeFilter::AnyOf([name.to_owned()].into()),
     };
     Ok((total, Some(filter)))
 }

@@ -13,6 +13,7 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, resource_classes, resource_providers as table};
 use crate::error::{Error, Result};
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
+use crate::model::allocation_groups::{self, AllocationOfKey, AmountsOfClasses};
 use crate::model::domains::{go_on, lies_in_any, search_version};
 use crate::model::pages;
 use crate::model::reads::unknown_names::Names;
@@ -99,7 +100,7 @@ pub struct ProviderPage {
 }
 
 /// The amounts of a provider by consumer and name of class.
-pub type ConsumerAmounts = Vec<(String, Vec<(String, i64)>)>;
+pub type ConsumerAmounts = Vec<(String, AmountsOfClasses)>;
 
 /// The page of a list, from a snapshot that shows every commit acknowledged before. The allocations are read from the
 /// tables afterwards.
@@ -217,14 +218,11 @@ fn count_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMa
             .select((table::uuid, count_star()))
             .load(&mut *conn)
     })?;
-    let counts = found.into_iter();
-    Ok(counts
-        .map(|(uuid, count)| (uuid, usize::try_from(count).unwrap_or_default()))
-        .collect())
+    Ok(allocation_groups::counts(found))
 }
 
 fn read_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, ConsumerAmounts>> {
-    let mut rows: Vec<(String, String, String, i32)> = in_lists(uuids, |uuids| {
+    let rows: Vec<AllocationOfKey<String>> = in_lists(uuids, |uuids| {
         allocations::table
             .inner_join(table::table.on(table::id.eq(allocations::resource_provider_id)))
             .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
@@ -237,17 +235,7 @@ fn read_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap
             ))
             .load(&mut *conn)
     })?;
-    rows.sort_unstable();
-    let mut found: HashMap<String, ConsumerAmounts> = HashMap::new();
-    for (provider, consumer, class, used) in rows {
-        let consumers = found.entry(provider).or_default();
-        let amount = (class, i64::from(used));
-        match consumers.last_mut().filter(|(last, _)| *last == consumer) {
-            Some((_, amounts)) => amounts.push(amount),
-            None => consumers.push((consumer, vec![amount])),
-        }
-    }
-    Ok(found)
+    Ok(allocation_groups::by_key(rows))
 }
 
 /// The descriptions of the providers of a page, by uuid, and the uuid after which the next page begins. All rows are of

@@ -68,9 +68,15 @@ fn usages_are_grouped_by_consumer_type() {
     let unknown = || ("unknown".to_string(), 1, vec![("VCPU".to_string(), 1)]);
     assert_eq!(grouped(None, TypeFilter::Each), [instance(), unknown()]);
     assert_eq!(grouped(Some("v"), TypeFilter::Each), [unknown()]);
-    assert_eq!(grouped(None, TypeFilter::Only("INSTANCE".to_string())), [instance()]);
-    assert_eq!(grouped(None, TypeFilter::Only("unknown".to_string())), [unknown()]);
-    assert_eq!(grouped(None, TypeFilter::Only("MIGRATION".to_string())), []);
+    assert_eq!(
+        grouped(None, TypeFilter::AnyOf(["INSTANCE".to_owned()].into())),
+        [instance()]
+    );
+    assert_eq!(
+        grouped(None, TypeFilter::AnyOf(["unknown".to_owned()].into())),
+        [unknown()]
+    );
+    assert_eq!(grouped(None, TypeFilter::AnyOf(["MIGRATION".to_owned()].into())), []);
     let all = grouped(None, TypeFilter::All);
     assert_eq!((all.len(), &all[0].0[..], all[0].1, all[0].2[0].1), (1, "all", 2, 3));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use diesel::dsl::{count, exists, sum};
 use diesel::prelude::*;
 
-use super::{TotalQuery, TypeFilter, TypeUsages};
+use super::{TotalQuery, TypeFilter};
 use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::engines::dialect::in_lists;
@@ -237,21 +237,23 @@ fn following<K: AsRef<str> + Ord, V>(all: BTreeMap<K, V>, question: &UsageQuesti
     following.collect()
 }
 
-/// As of [`super::by_type`], in pages.
+/// The sums of the types of a page. A type without allocations has no sums, so a page may have less than its limit.
 fn by_type(conn: &mut DbConnection, question: &UsageQuestion) -> Result<PageOfSums> {
-    let all = TotalQuery {
+    let of_project = TotalQuery {
         project: question.project.clone(),
         user: None,
     };
-    let types = super::by_type(conn, &all, &TypeFilter::Each)?.into_iter();
-    let by_name: BTreeMap<Arc<str>, TypeUsages> = types.map(|found| (found.consumer_type.clone(), found)).collect();
-    let (page, next) = page(following(by_name, question), question.limit);
-    let sums = page.into_iter().map(|(name, found)| UsageSums {
-        key: name.to_string(),
-        name: None,
-        counted: SummedThings::Consumers(found.consumer_count.unsigned_abs()),
-        classes: of_amounts(found.usages.into_iter().collect()),
-    });
+    let names = super::type_names(conn)?.into_values().map(|name| (name, ())).collect();
+    let (page, next) = page(following(names, question), question.limit);
+    let types = TypeFilter::AnyOf(page.into_iter().map(|(name, ())| name).collect());
+    let sums = super::by_type(conn, &of_project, &types)?
+        .into_iter()
+        .map(|found| UsageSums {
+            key: found.consumer_type.to_string(),
+            name: None,
+            counted: SummedThings::Consumers(found.consumer_count.unsigned_abs()),
+            classes: of_amounts(found.usages.into_iter().collect()),
+        });
     Ok((sums.collect(), next))
 }
 

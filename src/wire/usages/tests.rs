@@ -19,7 +19,7 @@ fn usages_have_types_from_1_38() {
         read(38, "project_id=p&consumer_type=all").unwrap().1,
         Some(TypeFilter::All)
     );
-    let only = TypeFilter::Only("unknown".to_owned());
+    let only = TypeFilter::AnyOf(["unknown".to_owned()].into());
     assert_eq!(read(38, "project_id=p&consumer_type=unknown").unwrap().1, Some(only));
     assert!(read(37, "project_id=p&consumer_type=all").is_err());
     assert!(read(38, "project_id=p&consumer_type=lower").is_err());
