@@ -27,6 +27,7 @@ pub static NOUN: Noun = Noun {
             `domain` those in a domain of the `dimension` or in domains inside, `root` those of a tree. These sums \
             need the policy rules of OpenStack's routes for providers, inventories and usages, and `by=aggregate` and \
             `by=domain` those for aggregates and for `GET /v1/domains`. By `project` and `type` the sums go over consumers. \
+            A type without allocations has no sums, so a page by `type` may have fewer keys than `limit`. \
             Callers who may not see all projects see the sums of their own. With `Accept: application/x-ndjson`, each \
             key is a line. An `ETag` of the page before in `If-None-Match` makes the answer 304 if the page is the \
             same.",
