@@ -131,7 +131,7 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
-    /// The number of reasons behind the first whose sentences the first reason has.
+    /// The number of reasons behind the first reason with a sentence in the first reason.
     said: usize,
     /// The number of reasons that were found and not kept.
     unkept: usize,
@@ -139,7 +139,7 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// A reason that has the sentences of the first `said` parts, and its parts, each with the number of times that the
+    /// A reason with the sentences of the first `said` parts, and the parts. Each part has the number of times that the
     /// part applies.
     pub fn of_whole(whole: Reason, said: usize, parts: impl IntoIterator<Item = (Reason, usize)>) -> Reasons {
         let mut reasons = Reasons::from(whole);

@@ -242,9 +242,9 @@ impl RequestContext {
         self.while_connected(self.model().in_time(written)).await
     }
 
-    /// As [`Self::write_list`], for a page that depends on the snapshot and the query alone. `found` finds the things of
-    /// the page, and returns how to write the page. If the client has the page, and the snapshot is the same, the page
-    /// is not made again.
+    /// As [`Self::write_list`], for a page that depends on the snapshot and the query alone. `found` finds the things
+    /// of the page, and returns how to write the page. If the client has the page of the same snapshot, no page is
+    /// made.
     ///
     /// # Errors
     /// As of [`Self::write_page`]; of `found`.

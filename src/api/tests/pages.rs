@@ -9,7 +9,7 @@ use crate::api::http::lists::ListRequest;
 
 const HOST: &str = "11111111-1111-4111-8111-111111111111";
 
-/// A tag that the client has, and that no page has: 304 is possible only if no page was made.
+/// The tag of no page, known to the client: 304 is possible only if no page was made.
 const KNOWN: &str = "\"known\"";
 
 #[actix_web::test]

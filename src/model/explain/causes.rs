@@ -1,4 +1,4 @@
-//! Why hosts fail a condition, as far as the condition does not say.
+//! Why hosts fail a condition: the cause behind the condition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::search::{
     ClassProviders, ClassRoom, Condition, ExplainedRequest, HostSet, ProviderState, Request, Slot, Snapshot, Truth,
 };
 
-/// Why hosts fail a condition, as far as the condition does not say.
+/// Why hosts fail a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     Condition,
@@ -18,7 +18,7 @@ pub enum Cause {
     State(ProviderState),
     /// The hosts have the trait [`DISABLED_TRAIT`].
     Disabled,
-    /// The hosts have no inventory of the class, and use sharing providers.
+    /// The hosts have no inventory of the class and use sharing providers.
     Sharing,
 }
 
@@ -31,7 +31,7 @@ pub struct CauseHosts {
 }
 
 impl CauseHosts {
-    /// The hosts that fail a condition for the cause that the condition says.
+    /// The hosts fail a condition for no further cause.
     pub fn of_condition(hosts: Vec<Slot>) -> CauseHosts {
         CauseHosts {
             cause: Cause::Condition,
@@ -72,7 +72,7 @@ pub fn causes(
     causes.into_iter().map(of_cause).collect()
 }
 
-/// Why a host fails a condition. `providers`: those of the class of a condition on amounts.
+/// Why a host fails a condition. `providers`: the providers of the class, for a condition on amounts.
 fn cause(
     snapshot: &Snapshot,
     request: &Request,
@@ -89,7 +89,7 @@ fn cause(
         Condition::NoRootTrait => cause_of_forbidden(snapshot, &request.root_required.forbidden, host),
         Condition::NoTrait { group } => {
             let group = &request.groups[group];
-            // A granular group may be served by other providers of the host.
+            // A granular group may be served by further providers of the host.
             if group.suffix.is_empty() {
                 cause_of_forbidden(snapshot, &group.traits.forbidden, host)
             } else {
@@ -101,8 +101,8 @@ fn cause(
     }
 }
 
-/// Why a host has a forbidden trait: placet gives hosts that are not up the trait [`DISABLED_TRAIT`], and Nova gives it
-/// hosts whose compute service is disabled.
+/// Why a host has a forbidden trait. placet gives the trait [`DISABLED_TRAIT`] to hosts that are not up, and Nova gives
+/// the trait to hosts with a disabled compute service.
 fn cause_of_forbidden(snapshot: &Snapshot, forbidden: &BTreeSet<String>, host: Slot) -> Cause {
     let is_cause = forbidden.contains(DISABLED_TRAIT) && is_disabled(snapshot, host);
     let unavailability = unavailability(snapshot, host).filter(|_| is_cause);
@@ -115,7 +115,8 @@ pub fn is_disabled(snapshot: &Snapshot, host: Slot) -> bool {
     disabled.is_some_and(|disabled| snapshot.has_trait(host, disabled))
 }
 
-/// Why a host that meets a query should get no new consumers: its state, or else the trait [`DISABLED_TRAIT`].
+/// Why a host should get no new consumers, although the host meets a query: the state of the host, or the trait
+/// [`DISABLED_TRAIT`].
 pub fn unavailability(snapshot: &Snapshot, host: Slot) -> Option<Cause> {
     match snapshot.state(host) {
         ProviderState::Up => is_disabled(snapshot, host).then_some(Cause::Disabled),

@@ -81,7 +81,7 @@ fn a_pool_has_its_own_units_and_its_normal_limit() {
     assert_eq!(sentences(&snapshot.at_normal_limits(), &for_disk(16)), [limited]);
 }
 
-/// The largest free amount is that of the hosts in the sentence, not of hosts that fail a condition before.
+/// The largest free amount is an amount of the hosts in the sentence. Hosts that fail a condition before do not count.
 #[test]
 fn the_freest_host_is_a_host_of_the_sentence() {
     let mut rows = hosts();
@@ -139,7 +139,7 @@ fn disabled_hosts_are_the_cause_if_they_have_all_that_is_required() {
     all.root_required.forbidden = set(&[DISABLED_TRAIT]);
     let found = report(&snapshot_of_off, all, None);
     assert_eq!(found.conditions[0].reason.detail, "1 host is off.");
-    // The host has two forbidden traits, and one is the reason why nothing may be placed there.
+    // The first host has two forbidden traits, and the sentence names the trait of a disabled host.
     let of_both = of_group(|group| group.traits.forbidden = set(&[DISABLED_TRAIT, "FAST"]));
     let report = report(&snapshot, of_both, None);
     assert_eq!(
