@@ -3,6 +3,7 @@
 pub mod loss;
 
 use std::collections::BTreeMap;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -243,32 +244,39 @@ impl RoomCounter<'_> {
 
     /// The hosts that can serve the query if room does not count, by the key of their part.
     fn hosts_by_key(&self, kind: &CloudPartKind) -> Result<BTreeMap<&str, Vec<Slot>>> {
-        let mut hosts_by_key: BTreeMap<&str, Vec<Slot>> = BTreeMap::new();
-        for &host in self.of_purpose.eligible() {
-            let keys = self.keys(kind, host);
-            self.settings.interrupt.spend(keys.len() as u64 / OPERATIONS_A_STEP);
-            go_on(&self.settings.interrupt)?;
-            for key in keys {
-                hosts_by_key.entry(key).or_default().push(host);
-            }
-        }
-        Ok(hosts_by_key)
-    }
-
-    fn keys(&self, kind: &CloudPartKind, host: Slot) -> Vec<&str> {
         let snapshot = self.snapshot;
         match kind {
-            CloudPartKind::Provider => vec![snapshot.uuid(host)],
-            CloudPartKind::Domain(dimension) => {
-                let path = snapshot.domain(host, dimension);
-                path.map_or_else(Vec::new, |path| prefixes(path).collect())
-            }
+            CloudPartKind::Provider => self.grouped(|host| iter::once(snapshot.uuid(host))),
+            CloudPartKind::Domain(dimension) => self.grouped(|host| {
+                snapshot
+                    .domain(host, dimension)
+                    .into_iter()
+                    .flat_map(|path| prefixes(path))
+            }),
             CloudPartKind::Aggregate => {
-                let uuids = snapshot
-                    .aggregates(host)
-                    .filter_map(|id| snapshot.catalog().aggregate_uuid(id));
-                uuids.map(|uuid| &**uuid).collect()
+                // Ids are compared faster than uuids.
+                let hosts_by_id = self.grouped(|host| snapshot.aggregates(host))?;
+                let named = hosts_by_id.into_iter().filter_map(|(id, hosts)| {
+                    let uuid = snapshot.catalog().aggregate_uuid(id)?;
+                    Some((&**uuid, hosts))
+                });
+                Ok(named.collect())
             }
         }
+    }
+
+    /// The hosts that can serve the query if room does not count, by each of their keys.
+    fn grouped<K: Ord, I: Iterator<Item = K>>(&self, keys: impl Fn(Slot) -> I) -> Result<BTreeMap<K, Vec<Slot>>> {
+        let mut hosts_by_key: BTreeMap<K, Vec<Slot>> = BTreeMap::new();
+        for &host in self.of_purpose.eligible() {
+            let mut number = 0;
+            for key in keys(host) {
+                hosts_by_key.entry(key).or_default().push(host);
+                number += 1;
+            }
+            self.settings.interrupt.spend(number / OPERATIONS_A_STEP);
+            go_on(&self.settings.interrupt)?;
+        }
+        Ok(hosts_by_key)
     }
 }
