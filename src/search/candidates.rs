@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Placement};
 use super::provider_filter::{ProviderFilter, TraitIds};
 use super::rank::{BestCandidates, Ranking, Scoring};
 use super::request::Request;
@@ -168,11 +168,19 @@ impl<S: Deref<Target = Snapshot>> Iterator for CandidateIter<S> {
 
 impl<S: Deref<Target = Snapshot>> CandidateIter<S> {
     /// Before the first candidate: only candidates of the tree of `root` are wanted.
-    pub(super) fn in_tree(mut self, root: Slot) -> Self {
+    pub(super) fn in_tree(self, root: Slot) -> Self {
+        self.in_trees(&[root])
+    }
+
+    /// Before the first candidate: only candidates of the trees of these roots are wanted.
+    pub(super) fn in_trees(mut self, roots: &[Slot]) -> Self {
         match &mut self.search {
             SearchMethod::Empty => {}
-            SearchMethod::Single(single) => single.restrict(&by_block(self.snapshot.tree(root))),
-            SearchMethod::Trees(trees) => trees.roots.restrict(root),
+            SearchMethod::Single(single) => {
+                let providers = roots.iter().flat_map(|root| self.snapshot.tree(*root));
+                single.restrict(&by_block(providers.collect()));
+            }
+            SearchMethod::Trees(trees) => trees.roots.restrict(roots),
         }
         self
     }
@@ -226,13 +234,22 @@ impl<S: Deref<Target = Snapshot>> CandidateIter<S> {
     }
 
     /// As [`CandidateIter::each_tree`], with the candidates of each tree up to [`SearchSettings::max_combinations`].
-    pub(super) fn each_way(&mut self, mut found: impl FnMut(Slot, &dyn Fn() -> Candidate)) -> Result<bool> {
-        let SearchMethod::Trees(trees) = &mut self.search else {
-            return self.each_host(None, |host, _, candidate| found(host, candidate));
+    /// The candidates of a tree come one after the other. `found` also receives the placements of the candidate.
+    pub(super) fn each_way(&mut self, found: impl FnMut(Slot, &[Placement], &dyn Fn() -> Candidate)) -> Result<bool> {
+        let snapshot = &self.snapshot;
+        let is_exact = match &mut self.search {
+            SearchMethod::Empty => true,
+            SearchMethod::Single(single) => {
+                single.each_way(snapshot, found);
+                true
+            }
+            SearchMethod::Trees(trees) => {
+                trees.each_way(snapshot, found);
+                trees.is_exact()
+            }
         };
-        trees.each_way(&self.snapshot, found);
         check_interrupt(&self.interrupt)?;
-        Ok(trees.is_exact())
+        Ok(is_exact)
     }
 
     /// Checks, after the last candidate, that the search was complete.

@@ -1,85 +1,43 @@
 //! How many more consumers of a request fit: on each host, and on some hosts together.
 //!
 //! The ways of each host to serve the request are found once: a claim takes room, so a later claim has no further way.
-//! Then the room is packed with consumers, one host after the other (`packing`). A packing is a lower bound. The upper
-//! bound comes from sums over the providers of the ways (`bound`). Both are equal where hosts do not share, and each
-//! host has one way, or ways without a common provider. Both are equal, too, if one pool serves a class of all hosts.
+//! Then the host is packed with consumers (`packing`). A packing is a lower bound. The upper bound comes from sums over
+//! the inventories of the ways (`bound`).
+//!
+//! A host without pools is packed once (`host_room`). Hosts with pools share room, so each sum over hosts packs these
+//! hosts in turn (`pools`).
+//!
+//! Both bounds are equal where hosts do not share, and each host has one way, or ways without a common provider. Both
+//! are equal, too, if one pool serves a class of all hosts.
 
 mod bound;
+mod fit_count;
+mod free_amounts;
+mod host_room;
 mod packing;
-
-use std::collections::{BTreeSet, HashMap};
+mod pools;
+mod ways;
 
 use super::by_host::search_of_trees;
-use super::candidate::Placement;
 use super::candidates::check_interrupt;
 use super::request::Request;
 use super::settings::SearchSettings;
 use super::snapshot::{AmountRules, AmountRulesByClass, ClassId, Slot, Snapshot};
 use crate::error::Result;
+pub use fit_count::FitCount;
+use fit_count::FitSum;
+pub use free_amounts::FreeAmount;
+use host_room::{HostRoom, HostRooms, MAX_WAYS, RoomFinder};
 
-/// The most ways of a tree that are compared.
-const MAX_WAYS: usize = 64;
-
-/// The hosts that can serve a request, with their ways.
+/// The hosts with room for a request.
 #[derive(Debug)]
 pub struct Capacity<'s> {
     snapshot: &'s Snapshot,
     /// The amounts of a consumer, each class once.
     pub amounts: Vec<(ClassId, i64)>,
-    hosts: Vec<HostWays>,
-    /// The index in `hosts`.
-    position: HashMap<Slot, usize>,
-    /// The hosts that can serve the request if room does not count.
+    rooms: HostRooms,
+    /// As of [`Capacity::eligible`].
     eligible: Vec<Slot>,
-    /// False if a tree was given up: hosts outside of `hosts` may serve consumers.
-    is_complete: bool,
-}
-
-/// A host with its ways to serve the request.
-#[derive(Debug)]
-struct HostWays {
-    host: Slot,
-    ways: Ways,
-}
-
-#[derive(Debug)]
-enum Ways {
-    /// The host is a provider without children, and no provider is shared: the host serves all amounts.
-    Alone,
-    /// The first ways, and whether these are all. A way takes the amounts from the providers.
-    Several(Vec<Vec<Placement>>, bool),
-}
-
-/// The number of further consumers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FitCount {
-    /// A packing with this number was found.
-    pub found: u64,
-    /// No packing has more; [`u64::MAX`] without a bound.
-    pub most: u64,
-    /// The class whose room bounds the number first.
-    pub limited_by: Option<ClassId>,
-}
-
-impl FitCount {
-    pub fn is_exact(&self) -> bool {
-        self.found == self.most
-    }
-}
-
-/// The free amount of a class on hosts that can serve the request if room does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FreeAmount {
-    pub class: ClassId,
-    /// The amount of a consumer.
-    pub requested: i64,
-    /// In sum.
-    pub sum: i64,
-    /// On a single provider.
-    pub largest: i64,
-    /// Whether a provider has a total of [`i32::MAX`], which stands for no limit.
-    pub is_unlimited: bool,
 }
 
 impl<'s> Capacity<'s> {
@@ -88,68 +46,25 @@ impl<'s> Capacity<'s> {
     /// # Errors
     /// As of [`super::candidates()`]; [`crate::error::Error::BadRequest`] if the search was interrupted.
     pub fn of(snapshot: &'s Snapshot, request: &Request, settings: &SearchSettings) -> Result<Capacity<'s>> {
-        let mut capacity = Capacity {
-            snapshot,
-            amounts: amounts(snapshot, request),
-            hosts: Vec::new(),
-            position: HashMap::new(),
-            eligible: Vec::new(),
-            is_complete: true,
-        };
         let settings = SearchSettings {
             max_combinations: MAX_WAYS,
             ..settings.clone()
         };
-        capacity.find_ways(request, &settings)?;
-        capacity.find_eligible(request, &settings)?;
-        Ok(capacity)
-    }
-
-    fn find_ways(&mut self, request: &Request, settings: &SearchSettings) -> Result<()> {
-        let (snapshot, hosts, position) = (self.snapshot, &mut self.hosts, &mut self.position);
-        let mut search = search_of_trees(snapshot, request, AmountRulesByClass::default(), None, settings)?;
-        search.each_way(|host, candidate| {
-            // Other hosts may come between two ways of a host.
-            let at = *position.entry(host).or_insert_with(|| {
-                let is_alone = snapshot.is_alone(host);
-                let ways = if is_alone {
-                    Ways::Alone
-                } else {
-                    Ways::Several(Vec::new(), true)
-                };
-                hosts.push(HostWays { host, ways });
-                hosts.len() - 1
-            });
-            if let Ways::Several(ways, _) = &mut hosts[at].ways {
-                ways.push(candidate().placements);
-            }
-        })?;
-        self.is_complete = search.check_complete().is_ok();
-        for host in &mut self.hosts {
-            if let Ways::Several(ways, are_all) = &mut host.ways {
-                *are_all = self.is_complete && ways.len() < MAX_WAYS;
-            }
+        let amounts = amounts(snapshot, request);
+        let mut finder = RoomFinder::new(snapshot, &amounts, &settings.interrupt);
+        let mut search = search_of_trees(snapshot, request, AmountRulesByClass::default(), None, &settings)?;
+        search.each_way(|host, way, _| finder.add(host, way))?;
+        let mut rooms = finder.finish();
+        let eligible = eligible(snapshot, request, &rooms, &settings)?;
+        if search.check_complete().is_err() {
+            rooms.bound_by_trees(snapshot, &amounts, &eligible, &settings.interrupt)?;
         }
-        Ok(())
-    }
-
-    fn find_eligible(&mut self, request: &Request, settings: &SearchSettings) -> Result<()> {
-        let units_alone = AmountRulesByClass::equal(AmountRules {
-            units: true,
-            capacity: None,
-        });
-        let mut eligible: BTreeSet<Slot> = BTreeSet::new();
-        let mut search = search_of_trees(self.snapshot, request, units_alone, None, settings)?;
-        let is_exact = search.each_tree(|host| {
-            eligible.insert(host);
-        })?;
-        if !is_exact {
-            // A tree that was given up may serve the request.
-            eligible.extend(self.snapshot.hosts());
-        }
-        eligible.retain(|host| self.snapshot.is_host(*host));
-        self.eligible = eligible.into_iter().collect();
-        Ok(())
+        Ok(Capacity {
+            snapshot,
+            amounts,
+            rooms,
+            eligible,
+        })
     }
 
     /// The number of further consumers.
@@ -157,13 +72,7 @@ impl<'s> Capacity<'s> {
     /// # Errors
     /// [`crate::error::Error::BadRequest`] if the interrupt of `settings` is set.
     pub fn total(&self, settings: &SearchSettings) -> Result<FitCount> {
-        let own = self.hosts.iter().map(|host| host.host);
-        let others = self
-            .eligible
-            .iter()
-            .copied()
-            .filter(|host| !self.position.contains_key(host));
-        self.count(own.chain(others), settings)
+        self.count(self.rooms.all.iter(), settings)
     }
 
     /// The number of further consumers on some hosts.
@@ -171,47 +80,21 @@ impl<'s> Capacity<'s> {
     /// # Errors
     /// As of [`Self::total`].
     pub fn on(&self, hosts: &[Slot], settings: &SearchSettings) -> Result<FitCount> {
-        self.count(hosts.iter().copied(), settings)
+        self.count(hosts.iter().filter_map(|host| self.rooms.of(*host)), settings)
     }
 
-    fn count(&self, hosts: impl Iterator<Item = Slot>, settings: &SearchSettings) -> Result<FitCount> {
-        let mut packing = packing::ConsumerPacking::new(self.snapshot, &self.amounts, &settings.interrupt);
-        let mut bound = bound::FitBound::new(self.snapshot, &self.amounts);
-        for host in hosts {
-            match self.position.get(&host) {
-                Some(at) => {
-                    packing.add(&self.hosts[*at]);
-                    bound.add(&self.hosts[*at]);
-                }
-                None if self.is_complete => {}
-                None => bound.add_tree(host),
-            }
+    fn count<'a>(&'a self, rooms: impl Iterator<Item = &'a HostRoom>, settings: &SearchSettings) -> Result<FitCount> {
+        let mut sum = FitSum::new(&self.rooms.pools);
+        for room in rooms {
+            sum.add(room, &settings.interrupt);
             check_interrupt(&settings.interrupt)?;
         }
-        let (most, limited_by) = bound.finish();
-        Ok(FitCount {
-            found: packing.consumers,
-            most,
-            limited_by,
-        })
+        Ok(sum.finish())
     }
 
     /// The free amounts of some hosts with the providers below, by class.
     pub fn free(&self, hosts: &[Slot]) -> Vec<FreeAmount> {
-        let none = |&(class, requested): &(ClassId, i64)| FreeAmount {
-            class,
-            requested,
-            sum: 0,
-            largest: 0,
-            is_unlimited: false,
-        };
-        let mut amounts: Vec<FreeAmount> = self.amounts.iter().map(none).collect();
-        for slot in hosts.iter().flat_map(|host| self.snapshot.tree(*host)) {
-            for amount in &mut amounts {
-                amount.add(self.snapshot, slot);
-            }
-        }
-        amounts
+        free_amounts::of(self.snapshot, hosts, &self.amounts)
     }
 
     /// The hosts that can serve the request if room does not count.
@@ -220,16 +103,26 @@ impl<'s> Capacity<'s> {
     }
 }
 
-impl FreeAmount {
-    fn add(&mut self, snapshot: &Snapshot, slot: Slot) {
-        let Some(inventory) = snapshot.inventory(slot, self.class) else {
-            return;
-        };
-        let free = free(snapshot, slot, self.class);
-        self.sum = self.sum.saturating_add(free);
-        self.largest = free.max(self.largest);
-        self.is_unlimited |= inventory.total == i32::MAX;
+/// As of [`Capacity::eligible`]: in the order of memory, with all hosts with room.
+fn eligible(snapshot: &Snapshot, request: &Request, rooms: &HostRooms, settings: &SearchSettings) -> Result<Vec<Slot>> {
+    let has_room = |host: &Slot| rooms.of(*host).is_some();
+    let (mut eligible, others): (Vec<Slot>, Vec<Slot>) = snapshot.hosts().partition(has_room);
+    if others.is_empty() {
+        return Ok(eligible);
     }
+    let units_alone = AmountRulesByClass::equal(AmountRules {
+        units: true,
+        capacity: None,
+    });
+    let mut search = search_of_trees(snapshot, request, units_alone, None, settings)?.in_trees(&others);
+    let is_exact = search.each_tree(|host| eligible.push(host))?;
+    if !is_exact {
+        // A tree that was given up may serve the request.
+        eligible.extend(others);
+    }
+    eligible.sort_unstable();
+    eligible.dedup();
+    Ok(eligible)
 }
 
 /// The amounts of a consumer, each class once, in the order of the request.
@@ -245,19 +138,4 @@ fn amounts(snapshot: &Snapshot, request: &Request) -> Vec<(ClassId, i64)> {
         }
     }
     amounts
-}
-
-/// The free amount of a class of a provider.
-fn free(snapshot: &Snapshot, slot: Slot, class: ClassId) -> i64 {
-    let (limit, used) = snapshot.limit_and_used(slot, class);
-    limit.saturating_sub(used).max(0)
-}
-
-/// How often a host without further providers serves the amounts, and the class that bounds the number.
-fn count_alone(snapshot: &Snapshot, host: Slot, amounts: &[(ClassId, i64)]) -> (u64, Option<ClassId>) {
-    let counts = amounts
-        .iter()
-        .map(|(class, amount)| (free(snapshot, host, *class) / amount, *class));
-    let least = counts.min_by_key(|(count, _)| *count);
-    least.map_or((0, None), |(count, class)| (count.unsigned_abs(), Some(class)))
 }

@@ -64,11 +64,15 @@ impl SingleProvider {
     }
 
     fn candidate(&self, slot: Slot) -> Candidate {
-        let placement = |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
         Candidate {
-            placements: self.filter.amounts.iter().map(placement).collect(),
+            placements: self.placements(slot).collect(),
             mappings: vec![(self.suffix.clone(), slot.into())],
         }
+    }
+
+    fn placements(&self, slot: Slot) -> impl Iterator<Item = Placement> {
+        let placement = move |&(class, amount): &(ClassId, i64)| Placement { slot, class, amount };
+        self.filter.amounts.iter().map(placement)
     }
 
     /// The best `count` of all candidates with their costs, best first. Blocks are visited in the order of bounds.
@@ -98,11 +102,36 @@ impl SingleProvider {
 
     /// As `Candidates::each_host`, with all candidates.
     pub fn each_host(
-        &mut self,
+        &self,
         snapshot: &Snapshot,
         scoring: Option<Scoring>,
         mut found: impl FnMut(Slot, f64, &dyn Fn() -> Candidate),
     ) {
+        self.each_provider(snapshot, scoring, |host, provider, cost| {
+            found(host, cost, &|| self.candidate(provider));
+        });
+    }
+
+    /// As `Candidates::each_way`, with all candidates.
+    pub fn each_way(&self, snapshot: &Snapshot, mut found: impl FnMut(Slot, &[Placement], &dyn Fn() -> Candidate)) {
+        let mut ways: Vec<(Slot, Slot)> = Vec::new();
+        self.each_provider(snapshot, None, |host, provider, _| ways.push((host, provider)));
+        // The providers of further trees may lie between two providers of a tree.
+        ways.sort_unstable();
+        let mut placements: Vec<Placement> = Vec::new();
+        for (host, provider) in ways {
+            // `found` may count steps.
+            if self.interrupt.has_ended() {
+                return;
+            }
+            placements.clear();
+            placements.extend(self.placements(provider));
+            found(host, &placements, &|| self.candidate(provider));
+        }
+    }
+
+    /// Calls `found` with the host, the provider and the cost of each candidate.
+    fn each_provider(&self, snapshot: &Snapshot, scoring: Option<Scoring>, mut found: impl FnMut(Slot, Slot, f64)) {
         for (_, (block, lanes)) in self.walk.blocks() {
             if self.interrupt.count(self.steps_a_block) {
                 return;
@@ -119,7 +148,7 @@ impl SingleProvider {
                 } else {
                     slot
                 };
-                found(host, costs[slot.lane()], &|| self.candidate(slot));
+                found(host, slot, costs[slot.lane()]);
             }
         }
     }

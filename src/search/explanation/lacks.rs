@@ -71,7 +71,7 @@ pub(super) fn each_way_lacks(
         max_combinations: MAX_WAYS,
         ..settings.clone()
     };
-    search_of_trees(snapshot, request, no_rules, only, &settings)?.each_way(|host, candidate| {
+    search_of_trees(snapshot, request, no_rules, only, &settings)?.each_way(|host, _, candidate| {
         settings.interrupt.spend(STEPS_A_WAY);
         found(host, lacks(snapshot, request, &candidate(), settings.strict_step));
     })

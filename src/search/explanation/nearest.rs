@@ -38,7 +38,7 @@ pub fn nearest(
     }
     let request = explanation.conditions.request;
     let limited = settings.interrupted_by(budget);
-    // Other providers of the tree may come between two ways of a host.
+    // By host, of the nearest way.
     let mut shares: BTreeMap<Slot, f64> = BTreeMap::new();
     let compared = each_way_lacks(snapshot, request, explanation.only, &limited, |host, lacks| {
         if snapshot.is_host(host) && !explanation.with_candidate().contains(host) {

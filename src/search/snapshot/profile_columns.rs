@@ -140,6 +140,11 @@ impl Column {
         })
     }
 
+    /// The total of the inventory of a lane in `present`.
+    pub fn total(&self, lane: usize) -> i32 {
+        self.limit_terms[self.position(lane)].total
+    }
+
     /// Adds the inventory of a lane without an inventory of the class.
     fn set(&mut self, lane: usize, inventory: &Inventory) {
         let terms = LimitTerms {

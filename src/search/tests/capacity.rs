@@ -1,35 +1,61 @@
-//! The number of further consumers, beside all ways to claim for one consumer after the other.
+//! The number of further consumers, beside all sequences of claims.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 
+use super::interrupts::asking;
 use super::oracle::{self, World};
 use super::properties::{config, scatter};
 use super::requests::request;
 use super::worlds::{pools, world};
 use super::*;
+use crate::interrupt::Interrupt;
 use crate::search::capacity::Capacity;
 
 /// A world in which more states are reached proves nothing in this time.
 const MAX_STATES: usize = 3_000;
 
-/// The usage of a world.
-type State = Vec<(ProviderId, ClassId, i64)>;
+/// The amounts of a claim, by provider and class.
+type ClaimAmounts = BTreeMap<(ProviderId, ClassId), i64>;
 
-/// The largest numbers of claims, one after the other, by state.
-struct Claims<'a> {
-    request: &'a Request,
-    known: HashMap<State, u64>,
+/// The largest numbers of claims in turn, by the free amounts of a world.
+struct Claims {
+    /// By inventory of a way.
+    free: BTreeMap<(ProviderId, ClassId), i64>,
+    ways: BTreeSet<ClaimAmounts>,
+    known: HashMap<Vec<i64>, u64>,
 }
 
-impl Claims<'_> {
-    /// `None` if there are too many states.
-    fn most(&mut self, world: &World) -> Option<u64> {
-        let state: State = world
-            .values()
-            .flat_map(|row| row.used.iter().map(|(class, used)| (row.id, *class, *used)))
-            .collect();
+impl Claims {
+    fn of(world: &World, request: &Request) -> Claims {
+        let ways = ways(world, request);
+        let free = |&(id, class): &(ProviderId, ClassId)| {
+            let row = &world[&id];
+            let used = row.used.get(&class).copied().unwrap_or_default();
+            row.inventories.get(&class).map_or(0, Inventory::limit) - used
+        };
+        let inventories = ways.iter().flat_map(|way| way.keys());
+        Claims {
+            free: inventories.map(|at| (*at, free(at))).collect(),
+            known: HashMap::new(),
+            ways,
+        }
+    }
+
+    fn has_room(&self, way: &ClaimAmounts) -> bool {
+        way.iter().all(|(at, amount)| *amount <= self.free[at])
+    }
+
+    fn claim(&mut self, way: &ClaimAmounts, times: i64) {
+        for (at, amount) in way {
+            *self.free.entry(*at).or_default() -= amount * times;
+        }
+    }
+
+    /// `None` if there are too many states. A claim takes room, so a later claim has no further way.
+    fn most(&mut self) -> Option<u64> {
+        let state: Vec<i64> = self.free.values().copied().collect();
         if let Some(known) = self.known.get(&state) {
             return Some(*known);
         }
@@ -37,20 +63,43 @@ impl Claims<'_> {
             return None;
         }
         let mut most = 0;
-        for (amounts, _) in oracle::candidates(&catalog(), world, self.request, false).unwrap_or_default() {
+        let open: Vec<ClaimAmounts> = self.ways.iter().filter(|way| self.has_room(way)).cloned().collect();
+        for way in open {
             // Without an amount there is no end.
-            if amounts.is_empty() {
+            if way.is_empty() {
                 return None;
             }
-            let mut next = world.clone();
-            for ((id, class), amount) in &amounts {
-                *next.get_mut(id)?.used.entry(*class).or_default() += amount;
-            }
-            most = most.max(1 + self.most(&next)?);
+            self.claim(&way, 1);
+            let further = self.most();
+            self.claim(&way, -1);
+            most = most.max(1 + further?);
         }
         self.known.insert(state, most);
         Some(most)
     }
+}
+
+fn ways(world: &World, request: &Request) -> BTreeSet<ClaimAmounts> {
+    let candidates = oracle::candidates(&catalog(), world, request, false).unwrap_or_default();
+    candidates.into_iter().map(|(amounts, _)| amounts).collect()
+}
+
+/// After a claim, the ways are the ways from before with enough room.
+fn check_a_claim(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
+    let mut claims = Claims::of(world, request);
+    let Some(way) = claims.ways.first().cloned() else {
+        return Ok(());
+    };
+    let mut next = world.clone();
+    for ((id, class), amount) in &way {
+        let row = next.get_mut(id).expect("a provider of the world");
+        *row.used.entry(*class).or_default() += amount;
+    }
+    claims.claim(&way, 1);
+    let open = claims.ways.iter().filter(|way| claims.has_room(way));
+    let open: BTreeSet<ClaimAmounts> = open.cloned().collect();
+    prop_assert_eq!(ways(&next, request), open);
+    Ok(())
 }
 
 /// The world of one host, and of the sharing providers.
@@ -71,13 +120,13 @@ fn world_of_host(world: &World, host: ProviderId) -> World {
 }
 
 fn check(world: &World, request: &Request) -> std::result::Result<(), TestCaseError> {
-    let mut claims = Claims {
-        request,
-        known: HashMap::new(),
-    };
+    check_a_claim(world, request)?;
     // The providers of a tree lie apart in memory.
     let snapshot = scatter(world);
-    let (Some(most), Ok(capacity)) = (claims.most(world), Capacity::of(&snapshot, request, &settings())) else {
+    let (Some(most), Ok(capacity)) = (
+        Claims::of(world, request).most(),
+        Capacity::of(&snapshot, request, &settings()),
+    ) else {
         return Ok(());
     };
     let count = capacity.total(&settings()).unwrap();
@@ -85,14 +134,10 @@ fn check(world: &World, request: &Request) -> std::result::Result<(), TestCaseEr
     let hosts: BTreeSet<Slot> = capacity.eligible().iter().copied().collect();
     prop_assert_eq!(hosts.len(), capacity.eligible().len());
     for host in hosts {
-        let mut claims = Claims {
-            request,
-            known: HashMap::new(),
-        };
         let alone = world_of_host(world, snapshot.id(host));
         let pools = alone.values().any(|row| row.traits.contains(&TraitId(1)));
         let count = capacity.on(&[host], &settings()).unwrap();
-        if let Some(most) = claims.most(&alone).filter(|_| !pools) {
+        if let Some(most) = Claims::of(&alone, request).most().filter(|_| !pools) {
             prop_assert!(
                 count.found <= most && most <= count.most,
                 "{} of {:?} on {:?}",
@@ -134,4 +179,28 @@ proptest! {
     fn the_number_with_pools_is_between_the_bounds((world, request) in pools()) {
         check(&world, &request)?;
     }
+}
+
+#[test]
+fn a_host_with_more_ways_than_are_compared_is_bounded_by_its_tree() {
+    // Eight children of a host have 4 VCPUs each, and a consumer takes a VCPU of any child three times.
+    let (snapshot, request) = asking(3);
+    let count = Capacity::of(&snapshot, &request, &settings())
+        .unwrap()
+        .total(&settings());
+    let count = count.unwrap();
+    assert_eq!(count.most, 200 * (8 * 4 / 3));
+    assert!(0 < count.found && count.found <= count.most, "{count:?}");
+}
+
+#[test]
+fn a_count_ends_with_its_budget() {
+    let (snapshot, request) = asking(3);
+    let limited = |steps| SearchSettings {
+        interrupt: Interrupt::after(steps),
+        ..settings()
+    };
+    assert!(Capacity::of(&snapshot, &request, &limited(500)).is_err());
+    let capacity = Capacity::of(&snapshot, &request, &settings()).unwrap();
+    assert!(capacity.total(&limited(20)).is_err());
 }

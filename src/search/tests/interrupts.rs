@@ -14,7 +14,7 @@ fn interrupted(answer: Option<Result<Candidate>>) -> bool {
 }
 
 /// Hosts with eight children each, and with a huge number of candidates for `groups` of a single unit.
-fn asking(groups: usize) -> (Snapshot, Request) {
+pub(super) fn asking(groups: usize) -> (Snapshot, Request) {
     let host = |host: i32| {
         let root = 1 + host * 9;
         let children = (1..9).map(move |child| bare(root + child).with(VCPU, 4).below(root, root));

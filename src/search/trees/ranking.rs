@@ -1,6 +1,6 @@
 //! The best candidates of all trees, by their costs.
 
-use super::super::candidate::Candidate;
+use super::super::candidate::{Candidate, Placement};
 use super::super::rank::{BestOf, Ranking, Scoring};
 use super::super::settings::TreeOrder;
 use super::super::snapshot::{Slot, Snapshot};
@@ -113,14 +113,17 @@ impl Trees {
     }
 
     /// As `Candidates::each_way`.
-    pub fn each_way(&mut self, snapshot: &Snapshot, mut found: impl FnMut(Slot, &dyn Fn() -> Candidate)) {
+    pub fn each_way(&mut self, snapshot: &Snapshot, mut found: impl FnMut(Slot, &[Placement], &dyn Fn() -> Candidate)) {
         self.tree_order = TreeOrder::DepthFirst;
         self.roots.repeats_shared = true;
         self.max_solutions = self.roots.request.settings.max_combinations;
+        let mut placements = Vec::new();
         while self.advance(snapshot) {
+            placements.clear();
+            add_placements(&self.roots.request, &self.placed, &mut placements);
             let root = self.last_tree().and_then(|tree| tree.root);
             let candidate = || candidate(&self.roots.request, &self.placed);
-            root.into_iter().for_each(|root| found(root, &candidate));
+            root.into_iter().for_each(|root| found(root, &placements, &candidate));
         }
     }
 

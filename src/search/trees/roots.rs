@@ -73,9 +73,9 @@ impl RootIter {
         }
     }
 
-    /// Before the first tree: only the tree of this root is wanted.
-    pub fn restrict(&mut self, root: Slot) {
-        self.walk.restrict(&by_block(vec![root]));
+    /// Before the first tree: only the trees of these roots are wanted.
+    pub fn restrict(&mut self, roots: &[Slot]) {
+        self.walk.restrict(&by_block(roots.to_vec()));
         self.filter.zones = ZoneFilter::off();
     }
 
