@@ -1,17 +1,20 @@
 //! Consumers with their owners and allocations, from the tables (`GET /v1/consumers`). Each page is of one moment, and
 //! pages go by uuid, which no write changes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{NaiveDateTime, SecondsFormat, TimeDelta};
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use uuid::Uuid;
 
-use super::allocation_groups::{self, AllocationOfKey};
+use super::Model;
+use super::allocation_groups;
 use super::allocations::UNKNOWN_TYPE;
 use super::pages;
 use super::reads::reader::Reader;
+use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{LIST_MAX, in_lists, now};
 use crate::db::schema::{
@@ -34,6 +37,19 @@ pub struct ConsumerFilter {
     pub limit: usize,
     /// The uuid after which the page begins.
     pub after: Option<String>,
+}
+
+impl ConsumerFilter {
+    /// Whether all consumers after `after` are listed.
+    fn is_of_all(&self) -> bool {
+        let page = ConsumerFilter {
+            has_allocations: self.has_allocations,
+            limit: self.limit,
+            after: self.after.clone(),
+            ..ConsumerFilter::default()
+        };
+        *self == page
+    }
 }
 
 /// A consumer of a list.
@@ -78,8 +94,14 @@ struct ListedConsumerRow {
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown provider. Errors of the database.
-pub async fn fetch_list(reader: Reader, filter: ConsumerFilter) -> Result<(Vec<ListedConsumer>, Option<String>)> {
-    reader.read(move |conn| list(conn, &filter)).await
+pub async fn fetch_list(
+    model: &Model,
+    reader: Reader,
+    filter: ConsumerFilter,
+    caller: &CallerKey,
+) -> Result<(Vec<ListedConsumer>, Option<String>)> {
+    let read = move |conn: &mut DbConnection| list(conn, &filter);
+    reader.read_in(&model.pools.answers, caller, read).await
 }
 
 fn list(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<(Vec<ListedConsumer>, Option<String>)> {
@@ -89,12 +111,12 @@ fn list(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<(Vec<ListedC
     let uuids: Vec<String> = rows.iter().map(|row| row.uuid.clone()).collect();
     let mut shares = HashMap::new();
     if filter.has_allocations {
-        let counts = count_allocations(conn, &uuids)?;
+        let counts = count_allocations(conn, filter, &uuids)?;
         let length = |row: &ListedConsumerRow| counts.get(&row.uuid).copied().unwrap_or_default() * ALLOCATION_BYTES;
         let is_cut;
         (rows, is_cut) = pages::cut(rows, filter.limit, length);
         has_more |= is_cut;
-        shares = read_shares(conn, &uuids[..rows.len()])?;
+        shares = read_shares(conn, filter, &uuids[..rows.len()])?;
     }
     let next = rows.last().filter(|_| has_more).map(|last| last.uuid.clone());
     let time = |time: Option<NaiveDateTime>| time.map(|time| time.and_utc().to_rfc3339_opts(SecondsFormat::Secs, true));
@@ -245,11 +267,34 @@ fn subtree(top: i32, tree: &[(i32, Option<i32>)]) -> Vec<i32> {
 /// The approximate length of an allocation in the answer.
 const ALLOCATION_BYTES: usize = 120;
 
+/// A condition on allocations.
+type AllocationCondition<'a> =
+    Box<dyn BoxableExpression<allocations::table, <DbConnection as Connection>::Backend, SqlType = Bool> + 'a>;
+
+/// Runs a query over the allocations of the consumers of a page, which are in order.
+///
+/// A page without conditions has each consumer between the first and the last. PostgreSQL reads this range of the index
+/// in a third of the time that it takes for a list of uuids.
+fn of_consumers<T>(
+    filter: &ConsumerFilter,
+    uuids: &[String],
+    mut query: impl FnMut(AllocationCondition) -> QueryResult<Vec<T>>,
+) -> QueryResult<Vec<T>> {
+    match uuids {
+        [first, .., last] if filter.is_of_all() => query(Box::new(allocations::consumer_id.between(first, last))),
+        _ => in_lists(uuids, |uuids| query(Box::new(allocations::consumer_id.eq_any(uuids)))),
+    }
+}
+
 /// The number of allocations of each consumer that has any.
-fn count_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, usize>> {
-    let found: Vec<(String, i64)> = in_lists(uuids, |uuids| {
+fn count_allocations(
+    conn: &mut DbConnection,
+    filter: &ConsumerFilter,
+    uuids: &[String],
+) -> Result<HashMap<String, usize>> {
+    let found: Vec<(String, i64)> = of_consumers(filter, uuids, |condition| {
         allocations::table
-            .filter(allocations::consumer_id.eq_any(uuids))
+            .filter(condition)
             .group_by(allocations::consumer_id)
             .select((allocations::consumer_id, count_star()))
             .load(&mut *conn)
@@ -257,28 +302,60 @@ fn count_allocations(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMa
     Ok(allocation_groups::counts(found))
 }
 
-/// The allocations of consumers, by consumer and provider.
-fn read_shares(conn: &mut DbConnection, uuids: &[String]) -> Result<HashMap<String, Vec<ConsumerShare>>> {
-    let rows: Vec<AllocationOfKey<(String, Option<String>)>> = in_lists(uuids, |uuids| {
+/// The allocations of consumers, by consumer and provider. A join would read all providers for each page.
+fn read_shares(
+    conn: &mut DbConnection,
+    filter: &ConsumerFilter,
+    uuids: &[String],
+) -> Result<HashMap<String, Vec<ConsumerShare>>> {
+    let rows: Vec<(String, i32, i32, i32)> = of_consumers(filter, uuids, |condition| {
         allocations::table
-            .inner_join(resource_providers::table.on(resource_providers::id.eq(allocations::resource_provider_id)))
-            .inner_join(resource_classes::table.on(resource_classes::id.eq(allocations::resource_class_id)))
-            .filter(allocations::consumer_id.eq_any(uuids))
+            .filter(condition)
             .select((
                 allocations::consumer_id,
-                (resource_providers::uuid, resource_providers::name),
-                resource_classes::name,
+                allocations::resource_provider_id,
+                allocations::resource_class_id,
                 allocations::used,
             ))
             .load(&mut *conn)
     })?;
-    let share = |((provider, name), resources): ((String, Option<String>), _)| ConsumerShare {
-        provider,
-        name: name.unwrap_or_default(),
+    let providers = names_of_providers(conn, rows.iter().map(|row| row.1).collect())?;
+    let classes = names_of_classes(conn, rows.iter().map(|row| row.2).collect())?;
+    let rows = rows.into_iter().filter_map(|(consumer, provider, class, used)| {
+        Some((consumer, providers.get(&provider)?, classes.get(&class)?.clone(), used))
+    });
+    let share = |((provider, name), resources): (&(String, Option<String>), _)| ConsumerShare {
+        provider: provider.clone(),
+        name: name.clone().unwrap_or_default(),
         resources,
     };
-    let by_consumer = allocation_groups::by_key(rows).into_iter();
+    let by_consumer = allocation_groups::by_key(rows.collect()).into_iter();
     Ok(by_consumer
         .map(|(consumer, shares)| (consumer, shares.into_iter().map(share).collect()))
         .collect())
+}
+
+/// The uuids and the names of providers, by id.
+fn names_of_providers(
+    conn: &mut DbConnection,
+    ids: BTreeSet<i32>,
+) -> QueryResult<HashMap<i32, (String, Option<String>)>> {
+    use resource_providers as t;
+    let ids: Vec<i32> = ids.into_iter().collect();
+    let found = in_lists(&ids, |ids| {
+        let names = t::table.filter(t::id.eq_any(ids));
+        names.select((t::id, (t::uuid, t::name))).load(&mut *conn)
+    });
+    Ok(found?.into_iter().collect())
+}
+
+/// The names of classes, by id.
+fn names_of_classes(conn: &mut DbConnection, ids: BTreeSet<i32>) -> QueryResult<HashMap<i32, String>> {
+    use resource_classes as t;
+    let ids: Vec<i32> = ids.into_iter().collect();
+    let found = in_lists(&ids, |ids| {
+        let names = t::table.filter(t::id.eq_any(ids));
+        names.select((t::id, t::name)).load(&mut *conn)
+    });
+    Ok(found?.into_iter().collect())
 }

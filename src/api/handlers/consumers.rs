@@ -22,7 +22,8 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         context.authorize_parts(PLACES)?;
     }
     filter.project = visible_project(&context, &rules::CONSUMERS_LIST, filter.project)?;
-    let found = consumers::fetch_list(context.reader(), filter);
+    let caller = context.caller_key();
+    let found = consumers::fetch_list(context.model(), context.reader(), filter, &caller);
     let (found, next) = context.while_connected(found).await?;
     context
         .write_list(move |form| wire::write_list(form, &found, next.as_deref()))

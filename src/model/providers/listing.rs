@@ -132,7 +132,7 @@ pub async fn fetch_page(
     if !reads_allocations {
         return Ok(page);
     }
-    with_allocations(model.reader(false), page).await
+    with_allocations(model, page, caller).await
 }
 
 /// The providers of a page, by uuid, and the uuid after which the next page begins.
@@ -168,8 +168,8 @@ const ALLOCATION_BYTES: usize = 90;
 
 /// Reads the allocations of a page's providers. The page ends with the provider that brings the page to
 /// [`pages::PAGE_BYTES`].
-async fn with_allocations(reader: Reader, page: ProviderPage) -> Result<ProviderPage> {
-    let read = reader.read(move |conn| {
+async fn with_allocations(model: &Model, page: ProviderPage, caller: &CallerKey) -> Result<ProviderPage> {
+    let read = move |conn: &mut DbConnection| {
         let mut page = page.clone();
         let mut uuids: Vec<String> = page
             .slots
@@ -188,8 +188,9 @@ async fn with_allocations(reader: Reader, page: ProviderPage) -> Result<Provider
         }
         page.allocations = read_allocations(conn, &uuids)?;
         Ok(page)
-    });
-    read.await
+    };
+    let reader = model.reader(false);
+    reader.read_in(&model.pools.answers, caller, read).await
 }
 
 /// The most allocations of a provider in a page.

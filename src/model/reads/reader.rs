@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::blocking::{on_blocking_thread, spawn_blocking, within_timeout};
+use tokio::runtime::Handle;
+
+use super::blocking::{spawn_blocking, within_timeout};
+use crate::caller::CallerKey;
 use crate::db::{Database, DbConnection, ReadPermit, ReadReplica};
 use crate::error::Result;
+use crate::pools::Pool;
 
 /// Reads the rows of an answer.
 #[derive(Clone)]
@@ -33,8 +37,30 @@ impl Reader {
         self.run(move |permit| permit.ask(&ask)).await
     }
 
+    /// As [`Self::read`], for a page of a whole cloud. The read is on a thread of the pool. The threads of the pool have a
+    /// low priority, so a client that reads all pages delays short requests less, and are shared fairly between callers.
+    pub(in crate::model) async fn read_in<T: Send + 'static>(
+        self,
+        pool: &Pool,
+        caller: &CallerKey,
+        read: impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let runtime = Handle::current();
+        let read = move |permit: &ReadPermit| permit.read(&read);
+        let work = move || runtime.block_on(self.run_on(ReadThread::Current, read));
+        pool.start(caller, work).await
+    }
+
     async fn run<T: Send + 'static>(
         self,
+        read: impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.run_on(ReadThread::Blocking, read).await
+    }
+
+    async fn run_on<T: Send + 'static>(
+        self,
+        thread: ReadThread,
         read: impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let Reader {
@@ -49,12 +75,32 @@ impl Reader {
             {
                 let (primary, read) = (database.clone(), Arc::clone(&read));
                 let lagging = move || Ok(replica.read(&permit, &primary, |permit| read(permit)));
-                if let Some(answer) = spawn_blocking(lagging).await? {
+                if let Some(answer) = thread.run(lagging).await? {
                     return answer;
                 }
             }
-            on_blocking_thread(&database, move |permit| read(permit)).await
+            let permit = database.read_permit().await?;
+            // If the request is dropped, the thread keeps the permit until the database answers.
+            thread.run(move || read(&permit)).await
         })
         .await
+    }
+}
+
+/// The thread on which a read waits for the database.
+#[derive(Clone, Copy)]
+enum ReadThread {
+    /// A blocking thread.
+    Blocking,
+    /// The thread that polls the future. The thread serves no other future.
+    Current,
+}
+
+impl ReadThread {
+    async fn run<T: Send + 'static>(self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        match self {
+            ReadThread::Blocking => spawn_blocking(work).await,
+            ReadThread::Current => work(),
+        }
     }
 }

@@ -206,7 +206,9 @@ fn filter(limit: usize) -> ConsumerFilter {
 }
 
 async fn listed(f: &Fixture, filter: ConsumerFilter) -> (Vec<ListedConsumer>, Option<String>) {
-    consumers::fetch_list(f.model.reader(false), filter).await.unwrap()
+    consumers::fetch_list(&f.model, f.model.reader(false), filter, &caller())
+        .await
+        .unwrap()
 }
 
 #[actix_web::test]
@@ -244,13 +246,12 @@ async fn allocations_are_those_of_consumers_and_of_providers() {
     .await;
     assert_eq!(of_host.len(), 1);
     assert_eq!(of_host[0].uuid, uuid(23));
-    let unknown = consumers::fetch_list(
-        f.model.reader(false),
-        ConsumerFilter {
-            provider: Some("nowhere".to_owned()),
-            ..filter(9)
-        },
-    );
+    let nowhere = ConsumerFilter {
+        provider: Some("nowhere".to_owned()),
+        ..filter(9)
+    };
+    let caller = caller();
+    let unknown = consumers::fetch_list(&f.model, f.model.reader(false), nowhere, &caller);
     assert!(matches!(unknown.await, Err(Error::NotFound { .. })));
     let found = page(&f, question(9)).await;
     assert_eq!(found.allocations.len(), 5);

@@ -82,8 +82,14 @@ pub type PageOfSums = (Vec<UsageSums>, Option<String>);
 /// [`crate::error::Error::Busy`] if too many searches wait. Errors of the database.
 pub async fn list(model: &Model, reader: Reader, question: UsageQuestion, caller: &CallerKey) -> Result<PageOfSums> {
     match question.by {
-        UsageKey::Project => reader.read(move |conn| by_project(conn, &question)).await,
-        UsageKey::Type => reader.read(move |conn| by_type(conn, &question)).await,
+        UsageKey::Project => {
+            let sum = move |conn: &mut DbConnection| by_project(conn, &question);
+            reader.read_in(&model.pools.answers, caller, sum).await
+        }
+        UsageKey::Type => {
+            let sum = move |conn: &mut DbConnection| by_type(conn, &question);
+            reader.read_in(&model.pools.answers, caller, sum).await
+        }
         _ => {
             let sum = move |snapshot: &Snapshot, interrupt: &Interrupt| of_providers(snapshot, &question, interrupt);
             search_hosts(model, caller, sum).await
