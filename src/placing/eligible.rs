@@ -1,6 +1,6 @@
 //! The eligible hosts of each role, and the live domains of each dimension.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use super::cells::index::CellIndex;
@@ -174,10 +174,12 @@ impl Eligible {
 
     /// About how many bytes this value occupies.
     pub fn bytes(&self) -> usize {
-        let by_role = self.asked.iter().chain(&self.by_role).chain([&self.any]);
+        let all = self.asked.iter().chain(&self.by_role).chain([&self.any]);
+        // A list of hosts may be used several times.
+        let lists: BTreeMap<*const [bool], usize> = all.map(|hosts| (Arc::as_ptr(hosts), hosts.len())).collect();
         let trees = self.trees.iter().map(|tree| tree.bytes());
         let for_two = self.for_two.as_ref().map_or(0, |two| two.bytes());
-        by_role.map(|hosts| hosts.len()).sum::<usize>() + trees.sum::<usize>() + for_two
+        lists.values().sum::<usize>() + trees.sum::<usize>() + for_two
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {

@@ -5,7 +5,7 @@
 //! by versions that differ in usage alone.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::affinity;
 use super::hosts::HostList;
@@ -78,7 +78,7 @@ pub fn known_dimensions(snapshot: &Snapshot) -> Vec<Arc<str>> {
 
 /// A list of hosts, the eligible hosts of each role, the dimensions in which a host needs a domain, and whether the
 /// workload has at most one replica. The first two are compared by address.
-type ListedRoles = (Arc<HostList>, Vec<Arc<[bool]>>, (Vec<usize>, bool));
+type ListedRoles = (Weak<HostList>, Vec<Arc<[bool]>>, (Vec<usize>, bool));
 
 impl KnownHosts {
     fn list(&self, snapshot: &Snapshot, dimensions: &[&str], interrupt: &Interrupt) -> Result<Arc<HostList>> {
@@ -128,7 +128,7 @@ impl KnownHosts {
         interrupt: &Interrupt,
     ) -> Result<EligibleHosts> {
         let is_same = |(known, roles, known_needed): &ListedRoles| {
-            Arc::ptr_eq(known, &list)
+            std::ptr::eq(known.as_ptr(), Arc::as_ptr(&list))
                 && *known_needed == needed
                 && roles.len() == by_role.len()
                 && roles.iter().zip(&by_role).all(|(one, other)| Arc::ptr_eq(one, other))
@@ -145,10 +145,9 @@ impl KnownHosts {
         if interrupt.has_ended() {
             return Err(too_long());
         }
-        // The value may be the last owner of the list and of the hosts by role.
-        let bytes = eligible.bytes() + list.bytes() + by_role.iter().map(|hosts| hosts.len()).sum::<usize>();
+        // The list is not owned, because many values have the same list. The value has the hosts of each role, too.
         self.by_roles
-            .add((Arc::clone(&list), by_role, needed), &eligible, bytes);
+            .add((Arc::downgrade(&list), by_role, needed), &eligible, eligible.bytes());
         Ok(EligibleHosts { list, eligible })
     }
 }

@@ -1,6 +1,7 @@
 //! Cells: the numbers of cells, the indexes of a cluster, and the savings by pruning.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use super::figures::nine_machines;
 use super::worlds::{BOTH, World, atomic, spread, workload};
@@ -101,4 +102,23 @@ fn hostile_s2_domains_cost_their_distinct_segments_and_not_their_paths() {
     };
     // With a text for each domain ten times the depth cost nearly a hundred times as much.
     assert!(bytes(200) < 12 * bytes(20), "{} and {}", bytes(200), bytes(20));
+}
+
+/// With equal hosts counted for each use, a cache of 100,000 hosts kept six values instead of 100, and a page of
+/// violations took seven times as long.
+#[test]
+fn equal_lists_of_eligible_hosts_are_counted_once() {
+    let cluster = Cluster::new(3000, Vec::new());
+    let hosts: Arc<[bool]> = vec![true; 3000].into();
+    let bytes = |roles| {
+        Eligible::of(
+            &cluster,
+            vec![Arc::clone(&hosts); roles],
+            Vec::new(),
+            &Interrupt::default(),
+        )
+        .bytes()
+    };
+    assert_eq!(bytes(1), 3000);
+    assert_eq!(bytes(3), 6000, "the union of the roles is a list of its own");
 }
