@@ -37,8 +37,10 @@ impl Reader {
         self.run(move |permit| permit.ask(&ask)).await
     }
 
-    /// As [`Self::read`], for a page of a whole cloud. The read is on a thread of the pool. The threads of the pool have a
-    /// low priority, so a client that reads all pages delays short requests less, and are shared fairly between callers.
+    /// As [`Self::read`], for a page of a whole cloud. The read is on a thread of the pool.
+    ///
+    /// The threads of a pool have a low priority, so a client that reads all pages delays short requests less. Callers
+    /// share the threads fairly.
     pub(in crate::model) async fn read_in<T: Send + 'static>(
         self,
         pool: &Pool,
@@ -92,7 +94,7 @@ impl Reader {
 enum ReadThread {
     /// A blocking thread.
     Blocking,
-    /// The thread that polls the future. The thread serves no other future.
+    /// The thread that polls the future. No further future is polled by the thread.
     Current,
 }
 

@@ -267,7 +267,8 @@ fn new_consumer(number: usize) -> String {
     format!("55555555-5555-4555-8555-{number:012}")
 }
 
-/// Claims for new consumers, on a provider outside of the first page of hosts. Each value of `fresh` has consumers of its own.
+/// Claims for new consumers, on a provider outside of the first page of hosts. Each value of `fresh` has its own
+/// consumers.
 fn claims(fresh: usize, bytes: usize) -> Value {
     claims_of(|number| new_consumer(fresh * 1_000_000 + number), bytes)
 }
