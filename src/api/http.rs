@@ -12,6 +12,7 @@ pub mod disconnect;
 pub mod dispatch;
 pub mod errors;
 pub mod expectation;
+pub mod first_chunks;
 pub mod front;
 pub mod headers;
 pub mod health;

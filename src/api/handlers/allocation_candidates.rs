@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use crate::api::http::access::shortened;
 use crate::api::http::chunks::ChunkSource;
+use crate::api::http::first_chunks::ChunkWork;
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::{ChunkWork, RequestContext};
+use crate::api::http::request_context::RequestContext;
 use crate::api::http::statistics::HttpStatistics;
 use crate::api::http::streaming::BrokenAnswerContext;
 use crate::error::Result;

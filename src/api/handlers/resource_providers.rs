@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use chrono::DateTime;
 
 use crate::api::http::chunks::ChunkSource;
+use crate::api::http::first_chunks::ChunkWork;
 use crate::api::http::reply::Reply;
-use crate::api::http::request_context::{ChunkWork, RequestContext};
+use crate::api::http::request_context::RequestContext;
 use crate::api::http::streaming::BrokenAnswerContext;
 use crate::error::Result;
 use crate::model::reads::unknown_names::Names;

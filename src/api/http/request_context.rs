@@ -9,8 +9,9 @@ use actix_web::web::Bytes;
 use super::access;
 use super::base_url::BaseUrl;
 use super::body::RequestBody;
-use super::chunks::{ChunkSource, FirstChunks, InlineResult, PartialAnswer};
+use super::chunks::{ChunkSource, FirstChunks};
 use super::disconnect::DisconnectWatch;
+use super::first_chunks::{ChunkWork, first_chunks};
 use super::lists::{ListRequest, TaggedPage, list_reply, unchanged_reply};
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
@@ -24,31 +25,13 @@ use crate::model::{Model, ProviderReader, Reader};
 use crate::mutants::{self, Mutant};
 use crate::policy::rules::PolicyRule;
 use crate::policy::{Caller, PolicyDecision, Target};
-use crate::pools::{LargeValue, Pool, Pools};
+use crate::pools::LargeValue;
 use crate::version::Version;
 use crate::wire::defaults::Defaults;
 use crate::wire::{ListForm, WrittenPage};
 
 /// An answer about at most this many things is written on an HTTP worker, in at most some hundred microseconds.
 const FEW_THINGS: usize = 1_000;
-
-/// The work of making the chunks of an answer that does not end on the worker at once. Each work has a pool.
-#[derive(Clone, Copy)]
-pub enum ChunkWork {
-    /// A list, which soon has something to send.
-    Listing,
-    /// A search, whose cost has no useful bound.
-    Search,
-}
-
-impl ChunkWork {
-    fn pool(self, pools: &Pools) -> &Pool {
-        match self {
-            ChunkWork::Listing => &pools.answers,
-            ChunkWork::Search => &pools.searches,
-        }
-    }
-}
 
 /// A request that may be answered: authenticated and authorized, with a known route and version and with its body.
 pub struct RequestContext {
@@ -386,32 +369,4 @@ impl RequestContext {
             }
         }
     }
-}
-
-/// Makes the first chunks of an answer, on the worker of the request or on a further thread.
-async fn first_chunks(
-    pools: &Pools,
-    caller: &CallerKey,
-    effort: ChunkWork,
-    bound: Option<usize>,
-    make_source: Arc<impl Fn(Interrupt) -> Result<Box<dyn ChunkSource>> + Send + Sync + 'static>,
-) -> Result<(InterruptOnDrop, FirstChunks)> {
-    let begin = {
-        let make_source = Arc::clone(&make_source);
-        move |interrupt| PartialAnswer::new(make_source(interrupt)?).begin(bound)
-    };
-    let begun = pools.attempt(caller, &Arc::new(begin)).await?;
-    let (interrupt, partial) = match begun {
-        Some((interrupt, result)) => match result? {
-            InlineResult::SearchDone(first) => return Ok((interrupt, first)),
-            InlineResult::Unfinished(partial) => (interrupt, Some(partial)),
-        },
-        None => (InterruptOnDrop(Interrupt::default()), None),
-    };
-    let search_interrupt = interrupt.0.clone();
-    let job = effort.pool(pools).start(caller, move || match partial {
-        Some(partial) => partial.finish(bound),
-        None => PartialAnswer::new(make_source(search_interrupt)?).finish(bound),
-    });
-    Ok((interrupt, job.await?))
 }
