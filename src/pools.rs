@@ -9,6 +9,7 @@
 //! requests at once.
 
 mod large_value;
+mod page_reads;
 mod pool;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +18,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 pub use large_value::LargeValue;
+pub use page_reads::PageReadThreads;
 pub use pool::{Pool, PoolJob, lower_priority};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -53,6 +55,8 @@ pub struct Pools {
     pub answers: Pool,
     /// Reading large bodies, on a few threads, because reading takes many times the length of a body in memory.
     pub bodies: Pool,
+    /// Reads of pages of a whole cloud.
+    pub page_reads: PageReadThreads,
 }
 
 impl Pools {
@@ -74,6 +78,7 @@ impl Pools {
             attempts: pool(cores, search_queue)?,
             answers: pool(cores, usize::MAX)?,
             bodies: pool(cores.div_ceil(4), usize::MAX)?,
+            page_reads: PageReadThreads::start()?,
         })
     }
 

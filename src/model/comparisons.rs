@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::OwnedMutexGuard;
 
 use super::Model;
@@ -73,5 +74,5 @@ async fn compare_all(model: &Model, mut last_began: OwnedMutexGuard<Option<BootI
         *last_began = Some(began);
         Ok(())
     };
-    on_blocking_thread(&model.database, compare_alone).await
+    on_blocking_thread(Handle::current(), &model.database, compare_alone).await
 }

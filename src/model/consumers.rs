@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{NaiveDateTime, SecondsFormat, TimeDelta};
-use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
 use uuid::Uuid;
 
 use super::Model;
@@ -14,7 +12,6 @@ use super::allocation_groups;
 use super::allocations::UNKNOWN_TYPE;
 use super::pages;
 use super::reads::reader::Reader;
-use crate::caller::CallerKey;
 use crate::db::DbConnection;
 use crate::db::engines::dialect::{LIST_MAX, in_lists, now};
 use crate::db::schema::{
@@ -37,19 +34,6 @@ pub struct ConsumerFilter {
     pub limit: usize,
     /// The uuid after which the page begins.
     pub after: Option<String>,
-}
-
-impl ConsumerFilter {
-    /// Whether all consumers after `after` are listed.
-    fn is_of_all(&self) -> bool {
-        let page = ConsumerFilter {
-            has_allocations: self.has_allocations,
-            limit: self.limit,
-            after: self.after.clone(),
-            ..ConsumerFilter::default()
-        };
-        *self == page
-    }
 }
 
 /// A consumer of a list.
@@ -98,10 +82,9 @@ pub async fn fetch_list(
     model: &Model,
     reader: Reader,
     filter: ConsumerFilter,
-    caller: &CallerKey,
 ) -> Result<(Vec<ListedConsumer>, Option<String>)> {
     let read = move |conn: &mut DbConnection| list(conn, &filter);
-    reader.read_in(&model.pools.answers, caller, read).await
+    reader.read_page(&model.pools.page_reads, read).await
 }
 
 fn list(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<(Vec<ListedConsumer>, Option<String>)> {
@@ -111,12 +94,15 @@ fn list(conn: &mut DbConnection, filter: &ConsumerFilter) -> Result<(Vec<ListedC
     let uuids: Vec<String> = rows.iter().map(|row| row.uuid.clone()).collect();
     let mut shares = HashMap::new();
     if filter.has_allocations {
-        let counts = count_allocations(conn, filter, &uuids)?;
-        let length = |row: &ListedConsumerRow| counts.get(&row.uuid).copied().unwrap_or_default() * ALLOCATION_BYTES;
+        let read;
+        (shares, read) = read_shares(conn, &uuids)?;
+        let length = |row: &ListedConsumerRow| {
+            let of_consumer = shares.get(&row.uuid).into_iter().flatten();
+            of_consumer.map(|share| share.resources.len()).sum::<usize>() * ALLOCATION_BYTES
+        };
         let is_cut;
-        (rows, is_cut) = pages::cut(rows, filter.limit, length);
+        (rows, is_cut) = pages::cut(rows, read, length);
         has_more |= is_cut;
-        shares = read_shares(conn, filter, &uuids[..rows.len()])?;
     }
     let next = rows.last().filter(|_| has_more).map(|last| last.uuid.clone());
     let time = |time: Option<NaiveDateTime>| time.map(|time| time.and_utc().to_rfc3339_opts(SecondsFormat::Secs, true));
@@ -267,58 +253,29 @@ fn subtree(top: i32, tree: &[(i32, Option<i32>)]) -> Vec<i32> {
 /// The approximate length of an allocation in the answer.
 const ALLOCATION_BYTES: usize = 120;
 
-/// A condition on allocations.
-type AllocationCondition<'a> =
-    Box<dyn BoxableExpression<allocations::table, <DbConnection as Connection>::Backend, SqlType = Bool> + 'a>;
+/// How many consumers' allocations are read at once.
+const CONSUMERS_AT_ONCE: usize = 100;
 
-/// Runs a query over the allocations of the consumers of a page, which are in order.
+/// The allocations of the first consumers, by consumer and provider, and the number of these consumers. The read ends
+/// with the consumers that bring the allocations to [`pages::PAGE_BYTES`].
 ///
-/// A page without conditions has each consumer between the first and the last. PostgreSQL reads this range of the index
-/// in a third of the time that it takes for a list of uuids.
-fn of_consumers<T>(
-    filter: &ConsumerFilter,
-    uuids: &[String],
-    mut query: impl FnMut(AllocationCondition) -> QueryResult<Vec<T>>,
-) -> QueryResult<Vec<T>> {
-    match uuids {
-        [first, .., last] if filter.is_of_all() => query(Box::new(allocations::consumer_id.between(first, last))),
-        _ => in_lists(uuids, |uuids| query(Box::new(allocations::consumer_id.eq_any(uuids)))),
+/// A join would read all providers for each page.
+fn read_shares(conn: &mut DbConnection, uuids: &[String]) -> Result<(HashMap<String, Vec<ConsumerShare>>, usize)> {
+    let (mut rows, mut count): (Vec<(String, i32, i32, i32)>, usize) = (Vec::new(), 0);
+    for uuids in uuids.chunks(CONSUMERS_AT_ONCE) {
+        let of_consumers = allocations::table.filter(allocations::consumer_id.eq_any(uuids));
+        let columns = (
+            allocations::consumer_id,
+            allocations::resource_provider_id,
+            allocations::resource_class_id,
+            allocations::used,
+        );
+        rows.extend(of_consumers.select(columns).load::<(String, i32, i32, i32)>(conn)?);
+        count += uuids.len();
+        if rows.len() * ALLOCATION_BYTES >= pages::PAGE_BYTES {
+            break;
+        }
     }
-}
-
-/// The number of allocations of each consumer that has any.
-fn count_allocations(
-    conn: &mut DbConnection,
-    filter: &ConsumerFilter,
-    uuids: &[String],
-) -> Result<HashMap<String, usize>> {
-    let found: Vec<(String, i64)> = of_consumers(filter, uuids, |condition| {
-        allocations::table
-            .filter(condition)
-            .group_by(allocations::consumer_id)
-            .select((allocations::consumer_id, count_star()))
-            .load(&mut *conn)
-    })?;
-    Ok(allocation_groups::counts(found))
-}
-
-/// The allocations of consumers, by consumer and provider. A join would read all providers for each page.
-fn read_shares(
-    conn: &mut DbConnection,
-    filter: &ConsumerFilter,
-    uuids: &[String],
-) -> Result<HashMap<String, Vec<ConsumerShare>>> {
-    let rows: Vec<(String, i32, i32, i32)> = of_consumers(filter, uuids, |condition| {
-        allocations::table
-            .filter(condition)
-            .select((
-                allocations::consumer_id,
-                allocations::resource_provider_id,
-                allocations::resource_class_id,
-                allocations::used,
-            ))
-            .load(&mut *conn)
-    })?;
     let providers = names_of_providers(conn, rows.iter().map(|row| row.1).collect())?;
     let classes = names_of_classes(conn, rows.iter().map(|row| row.2).collect())?;
     let rows = rows.into_iter().filter_map(|(consumer, provider, class, used)| {
@@ -330,9 +287,8 @@ fn read_shares(
         resources,
     };
     let by_consumer = allocation_groups::by_key(rows.collect()).into_iter();
-    Ok(by_consumer
-        .map(|(consumer, shares)| (consumer, shares.into_iter().map(share).collect()))
-        .collect())
+    let shares = by_consumer.map(|(consumer, shares)| (consumer, shares.into_iter().map(share).collect()));
+    Ok((shares.collect(), count))
 }
 
 /// The uuids and the names of providers, by id.

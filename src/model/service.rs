@@ -5,6 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::batch::decide::Rules;
 use super::batch::decider::Decider;
 use super::census::CensusCell;
@@ -211,7 +213,7 @@ impl Model {
     /// Looks up names that the snapshot lacks. Returns the stored name of the provider.
     async fn look_up(&self, unknown: Names, snapshot: Arc<Snapshot>) -> Result<Option<String>> {
         let (database, store) = (self.database.clone(), self.store.clone());
-        let look_up = on_blocking_thread(&self.database, move |permit| {
+        let look_up = on_blocking_thread(Handle::current(), &self.database, move |permit| {
             let look_up = |conn: &mut _| Ok(unknown.look_up(conn, snapshot.catalog())?);
             let (has_foreign_names, provider_name) = permit.read(look_up)?;
             if has_foreign_names {

@@ -22,6 +22,13 @@ struct KeptAnswer<Q, A> {
     answer: A,
 }
 
+impl<Q: PartialEq, A> KeptAnswer<Q, A> {
+    /// The weak reference keeps the address, so no further version has the address.
+    fn is_of(&self, snapshot: &Arc<Snapshot>, question: &Q) -> bool {
+        std::ptr::eq(self.snapshot.as_ptr(), Arc::as_ptr(snapshot)) && self.question == *question
+    }
+}
+
 impl<Q, A> Default for VersionCache<Q, A> {
     fn default() -> Self {
         VersionCache { kept: Mutex::default() }
@@ -31,19 +38,16 @@ impl<Q, A> Default for VersionCache<Q, A> {
 impl<Q: PartialEq, A: Clone> VersionCache<Q, A> {
     /// The answer to the question on this version.
     pub fn get(&self, snapshot: &Arc<Snapshot>, question: &Q) -> Option<A> {
-        // The weak reference keeps the address, so no further version has the address.
-        let is_same = |kept: &&KeptAnswer<Q, A>| {
-            std::ptr::eq(kept.snapshot.as_ptr(), Arc::as_ptr(snapshot)) && kept.question == *question
-        };
         let kept = self.lock();
-        kept.iter().find(is_same).map(|kept| kept.answer.clone())
+        let found = kept.iter().find(|kept| kept.is_of(snapshot, question));
+        found.map(|kept| kept.answer.clone())
     }
 
     /// Keeps an answer, in place of the oldest.
     pub fn add(&self, snapshot: &Arc<Snapshot>, question: Q, answer: A) {
         let mut kept = self.lock();
         // A weak reference keeps the memory of a version, whose content is gone.
-        kept.retain(|kept| kept.snapshot.strong_count() > 0);
+        kept.retain(|kept| kept.snapshot.strong_count() > 0 && !kept.is_of(snapshot, &question));
         if kept.len() == MAX_KEPT {
             kept.pop_front();
         }

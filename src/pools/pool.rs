@@ -51,11 +51,7 @@ impl Pool {
     /// If the process has no file descriptors left.
     pub fn new(limits: QueueLimits) -> std::io::Result<Pool> {
         let threads = limits.running;
-        let runtime = Builder::new_current_thread()
-            .max_blocking_threads(threads)
-            .thread_name("placet-compute")
-            .on_thread_start(|| lower_priority(NICENESS))
-            .build()?;
+        let runtime = low_priority_runtime(threads)?;
         let state = PoolWork {
             queue: FairQueue::new(limits),
             running: 0,
@@ -150,6 +146,15 @@ impl SharedPool {
         }
         state.running -= 1;
     }
+}
+
+/// A runtime whose blocking threads have a low priority.
+pub fn low_priority_runtime(threads: usize) -> std::io::Result<Runtime> {
+    Builder::new_current_thread()
+        .max_blocking_threads(threads)
+        .thread_name("placet-compute")
+        .on_thread_start(|| lower_priority(NICENESS))
+        .build()
 }
 
 /// Makes the current thread nicer. On Linux each thread has a niceness.

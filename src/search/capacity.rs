@@ -56,8 +56,9 @@ impl<'s> Capacity<'s> {
         search.each_way(|host, way, _| finder.add(host, way))?;
         let mut rooms = finder.finish();
         let eligible = eligible(snapshot, request, &rooms, &settings)?;
+        rooms.add_full(snapshot, &amounts, &eligible, &settings.interrupt)?;
         if search.check_complete().is_err() {
-            rooms.bound_by_trees(snapshot, &amounts, &eligible, &settings.interrupt)?;
+            rooms.bound_by_trees(snapshot, &amounts, &settings.interrupt)?;
         }
         Ok(Capacity {
             snapshot,

@@ -164,7 +164,7 @@ struct RoomAnswer<'a> {
     /// As `fits`, within the capacity. Only if a class has a normal limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     fits_hard: Option<u64>,
-    /// The class with the least room on most hosts; `null` if no host has room for a consumer.
+    /// The class with the least room on most hosts, full hosts too; `null` without hosts.
     limited_by: Option<&'a str>,
     /// The requested classes.
     classes: Vec<FreeAnswer<'a>>,

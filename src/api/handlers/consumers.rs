@@ -22,8 +22,7 @@ pub async fn list(context: RequestContext) -> Result<Reply> {
         context.authorize_parts(PLACES)?;
     }
     filter.project = visible_project(&context, &rules::CONSUMERS_LIST, filter.project)?;
-    let caller = context.caller_key();
-    let found = consumers::fetch_list(context.model(), context.reader(), filter, &caller);
+    let found = consumers::fetch_list(context.model(), context.reader(), filter);
     let (found, next) = context.while_connected(found).await?;
     context
         .write_list(move |form| wire::write_list(form, &found, next.as_deref()))

@@ -69,56 +69,49 @@ pub struct PageQuestion {
     form: ListForm,
 }
 
-/// The tags of the last pages that were made of the snapshot.
-pub type KnownPages = VersionCache<PageQuestion, String>;
-
-/// The tag of a page with a longer query is not kept.
-const MAX_QUERY_BYTES: usize = 2_000;
-
-/// A page with the hash of its text and of the key of the next page.
-pub struct TaggedPage {
-    page: WrittenPage,
-    /// In the form of `ETag`.
+/// A page without the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageHead {
+    /// The hash of the text and of the key of the next page, in the form of `ETag`.
     pub tag: String,
+    /// The key of the next page.
+    pub next: Option<String>,
 }
 
-impl TaggedPage {
-    pub fn of(page: WrittenPage) -> TaggedPage {
+impl PageHead {
+    pub fn of(page: &WrittenPage) -> PageHead {
         // The keys of the hasher are constants, so equal pages of several processes have the same tag.
         let mut hasher = DefaultHasher::new();
         hasher.write(&page.text);
         hasher.write(page.next.as_deref().unwrap_or_default().as_bytes());
-        let tag = format!("\"{:016x}\"", hasher.finish());
-        TaggedPage { page, tag }
+        PageHead {
+            tag: format!("\"{:016x}\"", hasher.finish()),
+            next: page.next.clone(),
+        }
     }
 }
 
-/// The answer to a request for a page of a list. `prefix` is the prefix of the routes in a link.
-pub fn list_reply(request: &ListRequest, prefix: &str, query: &str, tagged: TaggedPage) -> Reply {
-    let TaggedPage { page, tag } = tagged;
-    let reply = if request.knows(&tag) {
-        Reply::not_modified()
-    } else {
-        match request.form {
-            ListForm::Object => Reply::json(page.text),
-            ListForm::Lines => Reply::json(page.text).in_media_type(LINES),
-        }
+/// The heads of the last pages that were made of the snapshot.
+pub type KnownPages = VersionCache<PageQuestion, PageHead>;
+
+/// The head of a page with a longer query is not kept.
+const MAX_QUERY_BYTES: usize = 2_000;
+
+/// The answer to a request for a page of a list. `prefix` is the prefix of the routes in a link. A client that has the
+/// page needs no `text`.
+pub fn list_reply(request: &ListRequest, prefix: &str, query: &str, head: PageHead, text: Option<Vec<u8>>) -> Reply {
+    let reply = match (text, request.form) {
+        (None, _) => Reply::not_modified(),
+        (Some(_), _) if request.knows(&head.tag) => Reply::not_modified(),
+        (Some(text), ListForm::Object) => Reply::json(text),
+        (Some(text), ListForm::Lines) => Reply::json(text).in_media_type(LINES),
     };
-    let reply = match &page.next {
+    let reply = match &head.next {
         Some(next) => reply.with_header(header::LINK, link(prefix, request.path, query, next)),
         None => reply,
     };
-    with_tag(reply, tag)
-}
-
-/// The answer to a client that has the page with this tag.
-pub fn unchanged_reply(tag: String) -> Reply {
-    with_tag(Reply::not_modified(), tag)
-}
-
-fn with_tag(reply: Reply, tag: String) -> Reply {
     reply
-        .with_header(header::ETAG, tag)
+        .with_header(header::ETAG, head.tag)
         .with_header(header::VARY, "accept, x-auth-token".to_owned())
         .with_header(header::CACHE_CONTROL, "private, no-cache".to_owned())
 }

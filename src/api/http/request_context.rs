@@ -12,7 +12,7 @@ use super::body::RequestBody;
 use super::chunks::{ChunkSource, FirstChunks};
 use super::disconnect::DisconnectWatch;
 use super::first_chunks::{ChunkWork, first_chunks};
-use super::lists::{ListRequest, TaggedPage, list_reply, unchanged_reply};
+use super::lists::{ListRequest, PageHead, list_reply};
 use super::reply::Reply;
 use super::statistics::HttpStatistics;
 use super::streaming::{self, BrokenAnswerContext, ChunkThreads, StreamingBody};
@@ -210,18 +210,21 @@ impl RequestContext {
     /// # Errors
     /// As of [`Self::write_page`].
     pub async fn write_list(&self, write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static) -> Result<Reply> {
-        Ok(list_reply(
-            &self.list,
-            self.prefix(),
-            &self.query,
-            self.tagged(write).await?,
-        ))
+        let (head, text) = self.headed(write).await?;
+        Ok(list_reply(&self.list, self.prefix(), &self.query, head, Some(text)))
     }
 
-    async fn tagged(&self, write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static) -> Result<TaggedPage> {
+    /// A page, in its parts.
+    async fn headed(
+        &self,
+        write: impl FnOnce(ListForm) -> WrittenPage + Send + 'static,
+    ) -> Result<(PageHead, Vec<u8>)> {
         let form = self.list.form;
         let answers = &self.model().pools().answers;
-        let written = answers.start(&self.caller_key(), move || Ok(TaggedPage::of(write(form))));
+        let written = answers.start(&self.caller_key(), move || {
+            let page = write(form);
+            Ok((PageHead::of(&page), page.text))
+        });
         self.while_connected(self.model().in_time(written)).await
     }
 
@@ -244,15 +247,15 @@ impl RequestContext {
             self.model().newest_snapshot()
         };
         let known = question.as_ref().and_then(|question| pages.get(&version, question));
-        if let Some(tag) = known.filter(|tag| self.list.knows(tag)) {
-            return Ok(unchanged_reply(tag));
+        if let Some(head) = known.filter(|head| self.list.knows(&head.tag)) {
+            return Ok(list_reply(&self.list, self.prefix(), &self.query, head, None));
         }
         let write = self.while_connected(found).await?;
-        let page = self.tagged(write).await?;
+        let (head, text) = self.headed(write).await?;
         if let Some(question) = question {
-            pages.add(&version, question, page.tag.clone());
+            pages.add(&version, question, head.clone());
         }
-        Ok(list_reply(&self.list, self.prefix(), &self.query, page))
+        Ok(list_reply(&self.list, self.prefix(), &self.query, head, Some(text)))
     }
 
     /// The text of a write for the request's line of the log; `None` if the log has no lines about requests.

@@ -5,12 +5,19 @@ use serde_json::json;
 
 use super::candidates::write;
 use super::{TestServer, admin};
-use crate::api::http::lists::ListRequest;
+use crate::api::http::lists::{ListRequest, PageHead};
 
 const HOST: &str = "11111111-1111-4111-8111-111111111111";
 
 /// The tag of no page, known to the client: 304 is possible only if no page was made.
 const KNOWN: &str = "\"known\"";
+
+fn known() -> PageHead {
+    PageHead {
+        tag: KNOWN.to_owned(),
+        next: Some("next".to_owned()),
+    }
+}
 
 #[actix_web::test]
 async fn a_page_of_the_same_snapshot_is_not_made_again() {
@@ -31,12 +38,18 @@ async fn a_page_of_the_same_snapshot_is_not_made_again() {
         assert!(pages.get(&snapshot, &question).is_some(), "{path}");
         write(&server, "POST", "/resource_providers", json!({"name": path})).await;
         let snapshot = server.service.model.snapshot().await.unwrap();
-        pages.add(&snapshot, question, KNOWN.to_owned());
+        pages.add(&snapshot, question, known());
         let answer = server.send(request()).await;
         assert_eq!(
             (u16::from(answer.status), answer.header("etag")),
             (304, Some(KNOWN)),
             "{path}"
+        );
+        let link = format!("<{path}?{query}&after=next>; rel=\"next\"");
+        assert_eq!(
+            answer.header("link"),
+            Some(&*link),
+            "a client goes on with the next page"
         );
         write(
             &server,

@@ -132,7 +132,7 @@ pub async fn fetch_page(
     if !reads_allocations {
         return Ok(page);
     }
-    with_allocations(model, page, caller).await
+    with_allocations(model, page).await
 }
 
 /// The providers of a page, by uuid, and the uuid after which the next page begins.
@@ -168,7 +168,7 @@ const ALLOCATION_BYTES: usize = 90;
 
 /// Reads the allocations of a page's providers. The page ends with the provider that brings the page to
 /// [`pages::PAGE_BYTES`].
-async fn with_allocations(model: &Model, page: ProviderPage, caller: &CallerKey) -> Result<ProviderPage> {
+async fn with_allocations(model: &Model, page: ProviderPage) -> Result<ProviderPage> {
     let read = move |conn: &mut DbConnection| {
         let mut page = page.clone();
         let mut uuids: Vec<String> = page
@@ -190,7 +190,7 @@ async fn with_allocations(model: &Model, page: ProviderPage, caller: &CallerKey)
         Ok(page)
     };
     let reader = model.reader(false);
-    reader.read_in(&model.pools.answers, caller, read).await
+    reader.read_page(&model.pools.page_reads, read).await
 }
 
 /// The most allocations of a provider in a page.

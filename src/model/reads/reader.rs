@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 
-use super::blocking::{spawn_blocking, within_timeout};
-use crate::caller::CallerKey;
+use super::blocking::{on_blocking_thread, spawn_blocking_on, within_timeout};
 use crate::db::{Database, DbConnection, ReadPermit, ReadReplica};
 use crate::error::Result;
-use crate::pools::Pool;
+use crate::pools::PageReadThreads;
 
 /// Reads the rows of an answer.
 #[derive(Clone)]
@@ -37,32 +36,28 @@ impl Reader {
         self.run(move |permit| permit.ask(&ask)).await
     }
 
-    /// As [`Self::read`], for a page of a whole cloud. The read is on a thread of the pool.
-    ///
-    /// The threads of a pool have a low priority, so a client that reads all pages delays short requests less. Callers
-    /// share the threads fairly.
-    pub(in crate::model) async fn read_in<T: Send + 'static>(
+    /// As [`Self::read`], for a page of a whole cloud. The read is on a thread of low priority, so a client that reads
+    /// all pages delays short requests less.
+    pub(in crate::model) async fn read_page<T: Send + 'static>(
         self,
-        pool: &Pool,
-        caller: &CallerKey,
+        threads: &PageReadThreads,
         read: impl Fn(&mut DbConnection) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        let runtime = Handle::current();
-        let read = move |permit: &ReadPermit| permit.read(&read);
-        let work = move || runtime.block_on(self.run_on(ReadThread::Current, read));
-        pool.start(caller, work).await
+        let runtime = threads.runtime().clone();
+        self.run_on(runtime, move |permit| permit.read(&read)).await
     }
 
     async fn run<T: Send + 'static>(
         self,
         read: impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
-        self.run_on(ReadThread::Blocking, read).await
+        self.run_on(Handle::current(), read).await
     }
 
+    /// Reads on a blocking thread of the runtime.
     async fn run_on<T: Send + 'static>(
         self,
-        thread: ReadThread,
+        runtime: Handle,
         read: impl Fn(&ReadPermit) -> Result<T> + Send + Sync + 'static,
     ) -> Result<T> {
         let Reader {
@@ -77,32 +72,12 @@ impl Reader {
             {
                 let (primary, read) = (database.clone(), Arc::clone(&read));
                 let lagging = move || Ok(replica.read(&permit, &primary, |permit| read(permit)));
-                if let Some(answer) = thread.run(lagging).await? {
+                if let Some(answer) = spawn_blocking_on(&runtime, lagging).await? {
                     return answer;
                 }
             }
-            let permit = database.read_permit().await?;
-            // If the request is dropped, the thread keeps the permit until the database answers.
-            thread.run(move || read(&permit)).await
+            on_blocking_thread(runtime, &database, move |permit| read(permit)).await
         })
         .await
-    }
-}
-
-/// The thread on which a read waits for the database.
-#[derive(Clone, Copy)]
-enum ReadThread {
-    /// A blocking thread.
-    Blocking,
-    /// The thread that polls the future. No further future is polled by the thread.
-    Current,
-}
-
-impl ReadThread {
-    async fn run<T: Send + 'static>(self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-        match self {
-            ReadThread::Blocking => spawn_blocking(work).await,
-            ReadThread::Current => work(),
-        }
     }
 }

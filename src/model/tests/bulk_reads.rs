@@ -206,7 +206,7 @@ fn filter(limit: usize) -> ConsumerFilter {
 }
 
 async fn listed(f: &Fixture, filter: ConsumerFilter) -> (Vec<ListedConsumer>, Option<String>) {
-    consumers::fetch_list(&f.model, f.model.reader(false), filter, &caller())
+    consumers::fetch_list(&f.model, f.model.reader(false), filter)
         .await
         .unwrap()
 }
@@ -250,8 +250,7 @@ async fn allocations_are_those_of_consumers_and_of_providers() {
         provider: Some("nowhere".to_owned()),
         ..filter(9)
     };
-    let caller = caller();
-    let unknown = consumers::fetch_list(&f.model, f.model.reader(false), nowhere, &caller);
+    let unknown = consumers::fetch_list(&f.model, f.model.reader(false), nowhere);
     assert!(matches!(unknown.await, Err(Error::NotFound { .. })));
     let found = page(&f, question(9)).await;
     assert_eq!(found.allocations.len(), 5);

@@ -84,11 +84,11 @@ pub async fn list(model: &Model, reader: Reader, question: UsageQuestion, caller
     match question.by {
         UsageKey::Project => {
             let sum = move |conn: &mut DbConnection| by_project(conn, &question);
-            reader.read_in(&model.pools.answers, caller, sum).await
+            reader.read_page(&model.pools.page_reads, sum).await
         }
         UsageKey::Type => {
             let sum = move |conn: &mut DbConnection| by_type(conn, &question);
-            reader.read_in(&model.pools.answers, caller, sum).await
+            reader.read_page(&model.pools.page_reads, sum).await
         }
         _ => {
             let sum = move |snapshot: &Snapshot, interrupt: &Interrupt| of_providers(snapshot, &question, interrupt);

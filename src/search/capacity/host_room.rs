@@ -15,7 +15,7 @@ use crate::search::snapshot::{ClassId, Slot, Snapshot};
 /// The most ways of a tree that are compared.
 pub const MAX_WAYS: usize = 64;
 
-/// The room of each tree with a way.
+/// The room of each host that can serve the request if room does not count.
 #[derive(Debug)]
 pub struct HostRooms {
     pub all: Vec<HostRoom>,
@@ -48,7 +48,7 @@ impl HostRoom {
 }
 
 impl HostRooms {
-    /// `None` if the host has no way.
+    /// `None` if the host is not known.
     pub fn of(&self, host: Slot) -> Option<&HostRoom> {
         self.all.get(self.positions[host.index()] as usize)
     }
@@ -58,8 +58,22 @@ impl HostRooms {
         self.all.push(room);
     }
 
-    /// Adds `hosts`, and bounds all hosts by their trees, because some ways were not found.
+    /// Bounds all hosts by their trees, because some ways were not found.
     pub fn bound_by_trees(
+        &mut self,
+        snapshot: &Snapshot,
+        amounts: &[(ClassId, i64)],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for room in &mut self.all {
+            room.bound_by_tree(snapshot, amounts);
+            check_interrupt(interrupt)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the hosts without a way, each with the class of which the tree has least.
+    pub fn add_full(
         &mut self,
         snapshot: &Snapshot,
         amounts: &[(ClassId, i64)],
@@ -67,17 +81,16 @@ impl HostRooms {
         interrupt: &Interrupt,
     ) -> Result<()> {
         for &host in hosts {
-            if self.of(host).is_none() {
-                self.add(HostRoom {
-                    host,
-                    found: 0,
-                    bound: HostBound::default(),
-                    pooled: None,
-                });
+            if self.of(host).is_some() {
+                continue;
             }
-        }
-        for room in &mut self.all {
-            room.bound_by_tree(snapshot, amounts);
+            let (_, class) = bound_of_tree(snapshot, host, amounts);
+            self.add(HostRoom {
+                host,
+                found: 0,
+                bound: HostBound::without_pools((0, class)),
+                pooled: None,
+            });
             check_interrupt(interrupt)?;
         }
         Ok(())

@@ -204,3 +204,15 @@ fn a_count_ends_with_its_budget() {
     let capacity = Capacity::of(&snapshot, &request, &settings()).unwrap();
     assert!(capacity.total(&limited(20)).is_err());
 }
+
+#[test]
+fn the_class_that_full_hosts_lack_bounds_the_number() {
+    let host = |id, used| bare(id).with(VCPU, 8).with(DISK, 100).using(VCPU, used);
+    let snapshot = Snapshot::build(catalog(), vec![host(1, 7), host(2, 8), host(3, 0).using(DISK, 95)]);
+    let request = super::request(group(&[("VCPU", 2), ("DISK_GB", 10)]));
+    let capacity = Capacity::of(&snapshot, &request, &settings()).unwrap();
+    let count = capacity.total(&settings()).unwrap();
+    assert_eq!((count.found, count.most, count.limited_by), (0, 0, Some(VCPU)));
+    let third = capacity.eligible()[2];
+    assert_eq!(capacity.on(&[third], &settings()).unwrap().limited_by, Some(DISK));
+}
