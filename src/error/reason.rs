@@ -131,7 +131,7 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
-    /// The number of reasons behind the first reason with a sentence in the first reason.
+    /// The first reason has the sentences of this number of reasons, which follow the first reason.
     said: usize,
     /// The number of reasons that were found and not kept.
     unkept: usize,
@@ -229,9 +229,15 @@ impl Reasons {
             .take(count)
             .map(|reason| reason.shortened(bytes))
             .collect();
+        // A sentence that was cut off is said by the reason of its own.
+        let is_first_cut = self.kept.first() != kept.first();
         Reasons {
             unkept: self.unkept + self.kept.len() - kept.len(),
-            said: self.said.min(kept.len().saturating_sub(1)),
+            said: if is_first_cut {
+                0
+            } else {
+                self.said.min(kept.len().saturating_sub(1))
+            },
             kept,
             counts: self.counts.clone(),
         }

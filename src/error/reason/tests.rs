@@ -97,12 +97,14 @@ fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
     let parts = [(too_small.clone(), 2), (off, 2)];
     let short = Reasons::of_whole(whole_reason(), 1, parts.clone()).short();
     assert!(short.ends_with("at most 8; placet.state: 2 hosts are off"), "{short}");
-    let shortened = Reasons::of_whole(whole_reason(), 2, parts).shortened(2, 500);
+    let shortened = Reasons::of_whole(whole_reason(), 2, parts.clone()).shortened(2, 500);
     assert!(
         shortened.short().ends_with("at most 8; 1 more reasons"),
         "{}",
         shortened.short()
     );
+    let cut_off = Reasons::of_whole(whole_reason(), 2, parts).shortened(3, 30).short();
+    assert!(cut_off.ends_with("placet.state: 2 hosts are off"), "{cut_off}");
     let reasons = Reasons::of_whole(whole_reason(), 4, [(too_small, 2)]);
     assert_eq!(
         reasons.short(),

@@ -49,8 +49,8 @@ impl Words<'_> {
         }
     }
 
-    /// The most of any provider, unless a provider has enough: other hosts have the provider, and fail another
-    /// condition. The name of the provider says where room could be made.
+    /// The most of any provider. `None` if a provider of these hosts has enough, and fails another condition of the
+    /// group. The name of the provider says where room could be made.
     fn limit(&self, rule: AmountRule, cause: Cause, most: ProviderAmount, compared: i64) -> Option<String> {
         let ProviderAmount { amount, provider } = most;
         let is_below = amount < compared;

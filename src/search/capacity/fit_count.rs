@@ -65,14 +65,15 @@ impl<'a> FitSum<'a> {
         let (of_pools, pool_class) = self.pools.bound();
         let by_pools = self.without_pools.saturating_add(self.with_pools.min(of_pools));
         let most_hosts = self.limits.iter().max_by_key(|(_, hosts)| **hosts);
-        let (most, limited_by) = if by_pools < self.all {
-            (by_pools, pool_class)
+        // The sum of both kinds of consumers may be below the bound of all consumers although the pools have room.
+        let limited_by = if of_pools < self.with_pools && by_pools < self.all {
+            pool_class
         } else {
-            (self.all, most_hosts.map(|(class, _)| *class))
+            most_hosts.map(|(class, _)| *class)
         };
         FitCount {
             found: self.found,
-            most,
+            most: by_pools.min(self.all),
             limited_by,
         }
     }
