@@ -42,8 +42,8 @@ async fn found_p20_a31_fifteen_hosts_with_one_free_refuse_fifteen_and_say_the_su
     assert_eq!(figures_of(&refusal, ReasonCode::NoPlace), Some((1, 0)));
     assert_eq!(figures_of(&refusal, ReasonCode::NoRoom), Some((15, 1)));
     let details: Vec<&str> = refusal.reasons.kept().iter().map(|it| &*it.detail).collect();
-    let sum = "Role replica: 15 hosts have too little room for VCPU: 15 requested, at most 1 free. The hosts that the role \
-               may use have 15 free in sum.";
+    let sum = "Role replica: 15 hosts have too little room for VCPU: 15 requested, at most 1 free, on host-1. The hosts \
+               that the role may use have 15 free in sum.";
     assert!(details.contains(&sum), "{details:?}");
     // One more has no room in sum, and is refused before.
     let asked = Spec {
