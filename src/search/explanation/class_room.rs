@@ -1,5 +1,7 @@
 //! The largest amounts of a class on one provider of some hosts, and whether they are enough for a request.
 
+use std::collections::BTreeSet;
+
 use super::host_set::HostSet;
 use crate::search::snapshot::{AggregateId, BlockSlots, ClassId, Slot, Snapshot};
 
@@ -116,7 +118,7 @@ impl<'s> ClassProviders<'s> {
         all.max().unwrap_or(Enough::Never)
     }
 
-    /// The providers of these hosts, and the sharing providers in reach, some of them several times.
+    /// The providers of these hosts, and the sharing providers in reach, with sharing providers below a host twice.
     fn of_hosts(&self, hosts: &HostSet) -> Vec<Slot> {
         let is_own = |slot: &Slot| hosts.contains(self.snapshot.cached_root(*slot));
         let own = self.providers.iter().copied().filter(is_own);
@@ -125,20 +127,27 @@ impl<'s> ClassProviders<'s> {
 
     /// The sharing providers that reach these hosts: an aggregate of the provider is an aggregate of the tree.
     fn pools_of(&self, hosts: &HostSet) -> Vec<Slot> {
-        let mut found = Vec::new();
-        if self.pools.is_empty() {
-            return found;
-        }
-        for block in 0..self.snapshot.blocks.len() {
+        let mut found: BTreeSet<AggregateId> = BTreeSet::new();
+        let pools_of = |aggregate: AggregateId| {
+            let first = self.pools.partition_point(|(known, _)| *known < aggregate);
+            let after = self.pools.partition_point(|(known, _)| *known <= aggregate);
+            &self.pools[first..after]
+        };
+        let blocks = if self.pools.is_empty() {
+            0
+        } else {
+            self.snapshot.blocks.len()
+        };
+        for block in 0..blocks {
             for &(aggregate, lanes) in self.snapshot.blocks.get(block).profile.aggregates.iter() {
-                let first = self.pools.partition_point(|(other, _)| *other < aggregate);
-                let after = self.pools.partition_point(|(other, _)| *other <= aggregate);
+                let is_new = !found.contains(&aggregate) && !pools_of(aggregate).is_empty();
                 let mut members = BlockSlots::new(block, lanes);
-                if first < after && members.any(|slot| hosts.contains(self.snapshot.cached_root(slot))) {
-                    found.extend(self.pools[first..after].iter().map(|(_, pool)| *pool));
+                if is_new && members.any(|slot| hosts.contains(self.snapshot.cached_root(slot))) {
+                    found.insert(aggregate);
                 }
             }
         }
-        found
+        let pools: BTreeSet<Slot> = found.into_iter().flat_map(pools_of).map(|(_, pool)| *pool).collect();
+        pools.into_iter().collect()
     }
 }
