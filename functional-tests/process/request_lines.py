@@ -66,8 +66,8 @@ def refused_claims():
         reasons = decided(placet.log(), "refused")
         equal(len(reasons), 3, placet.log())
         check(re.fullmatch(rf"VCPU on {HOST}: 1000000 requested, \d+ used of a capacity of \d+", reasons[0]), reasons)
-        names(reasons[1], consumer(2), "placet.no_room: 4 hosts are too small for VCPU: "
-              "1000000 requested, ")
+        names(reasons[1], consumer(2), "None of the 5 hosts can serve the query. 4 hosts are too small for VCPU: "
+              "1000000 requested, at most 200.")
         check("more reasons" not in reasons[1], reasons)
         check(re.search(rf"placet.no_room VCPU on {HOST}: 1000000 requested, \d+ free$", reasons[2]), reasons)
 
