@@ -26,7 +26,7 @@ THREADS = 6
 ALIVE = 20
 # Of one round of a thread: consumers that come with one request, and requests that are sent together.
 CONSUMERS, TOKENS = 50, 100
-SHORT_SECONDS, FULL_SECONDS = 30, 600
+SHORT_SECONDS, FULL_SECONDS = 30, 360
 WARM_UP = 1 / 3
 # What an allocator that is warm may still take: glibc gives each thread's arena back late. Measured: 0.9 MB after the
 # warm-up of a run of 20 s with 6,608 requests. The bound is for runs of many minutes: a leak of 100 bytes for each of
