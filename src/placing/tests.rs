@@ -6,6 +6,7 @@ mod hostile;
 mod interrupts;
 mod majorities;
 mod many_roles;
+mod mixed;
 mod naive;
 mod over_time;
 mod placed_figures;

@@ -2,10 +2,12 @@
 //! layer except the types of questions and answers.
 
 mod even;
+mod limits;
 mod node;
 mod safe;
 
 use self::even::{is_even, uneven};
+use self::limits::limit;
 use self::node::{Node, square};
 use super::worlds::{World, subsets};
 use crate::placing::{Affinity, AffinityKind, Axis, Level, Members, Mode, PlacedReplica, Rule, Spread, Workload};
@@ -54,14 +56,6 @@ fn names_host(rule: &Rule) -> bool {
 
 fn quorum(n: u32) -> u32 {
     n / 2 + 1
-}
-
-fn limit(n: u32, domains: u32) -> u32 {
-    let mut limit = n.saturating_sub(quorum(n)).max(1);
-    if domains * limit < n {
-        limit += 1;
-    }
-    limit
 }
 
 impl Question<'_> {
@@ -321,27 +315,16 @@ impl Question<'_> {
 
     /// The distance of counts from a spread: replicas above a limit, and outside of an even share.
     fn amount(&self, spread: &Spread, new: &[PlacedReplica]) -> i64 {
-        let n = n(self.workload);
         let mode = self.mode(spread);
         let total = (self.workload.placed.len() + new.len()) as u32;
         let amounts = spread.axes.iter().map(|&axis| {
             let tree = self.tree(axis, new);
-            let first = tree.first_level();
-            let mut caps = Vec::new();
-            match mode {
-                Mode::QuorumSafe if !first.is_empty() => caps.push(limit(n, first.len() as u32)),
-                Mode::OneEach if axis == Axis::Host || !first.is_empty() => caps.push(1),
-                _ => {}
-            }
-            if spread.strict && self.workload.quorum && n > 1 {
-                caps.push(n - quorum(n));
-            }
             let judged = if axis == Axis::Host {
                 tree.live()
             } else {
                 tree.limited()
             };
-            let above = caps.into_iter().min().map_or(0, |cap| {
+            let above = self.cap(spread, axis, &tree).map_or(0, |cap| {
                 judged
                     .iter()
                     .map(|node| i64::from(node.count.saturating_sub(cap)))

@@ -22,7 +22,7 @@ fn config() -> ProptestConfig {
 
 /// The placement is one of the oracle's placements, and the best.
 fn agrees(case: &Case, new: &[PlacedReplica], number: u32) -> Result<(), TestCaseError> {
-    let (workload, free) = (case.workload(), case.free());
+    let (workload, free) = (case.workload(), case.free(number));
     let question = Question {
         world: &case.world,
         workload: &workload,
@@ -46,7 +46,7 @@ fn agrees(case: &Case, new: &[PlacedReplica], number: u32) -> Result<(), TestCas
 }
 
 fn none_is_better(case: &Case, number: u32) -> Result<(), TestCaseError> {
-    let (workload, free) = (case.workload(), case.free());
+    let (workload, free) = (case.workload(), case.free(number));
     let question = Question {
         world: &case.world,
         workload: &workload,

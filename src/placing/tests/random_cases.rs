@@ -42,8 +42,8 @@ impl Case {
         missing
     }
 
-    /// Hosts with room for a new replica, by the rules about hosts alone.
-    pub fn free(&self) -> Vec<bool> {
+    /// Hosts with room for one of `new` new replicas, by the rules about hosts alone.
+    pub fn free(&self, new: u32) -> Vec<bool> {
         let missing = self.missing();
         let is_about_hosts = |rule: &&Rule| match rule {
             Rule::Affinity(_) => true,
@@ -77,8 +77,14 @@ impl Case {
             workload: &workload,
             ..question
         };
+        let standing = self.workload().standing();
+        let most = with_all.most_on_hosts(new);
+        let is_full = |host: u32| standing.hosts().filter(|(_, at)| *at == host).count() as u32 >= most;
         let takes = |role: usize, host: u32| {
-            missing[role] > 0 && with_all.has_domains(host as usize) && question.admits(&[PlacedReplica { role, host }])
+            missing[role] > 0
+                && !is_full(host)
+                && with_all.has_domains(host as usize)
+                && question.admits(&[PlacedReplica { role, host }])
         };
         let hosts = 0..self.world.names.len() as u32;
         hosts

@@ -70,7 +70,7 @@ fn placements(case: &Case, rule: Within, number: u32) -> Vec<(Key, Vec<PlacedRep
     if !found.is_empty() || !is_single {
         return found;
     }
-    let (workload, free) = (case.workload(), case.free());
+    let (workload, free) = (case.workload(), case.free(number));
     let question = Question {
         world: &case.world,
         workload: &workload,
@@ -91,7 +91,7 @@ fn placements_in_domains(case: &Case, rule: Within, number: u32) -> Vec<(Key, Ve
         .filter(|domain| !is_hard || count_in(domain, &case.placed) == most)
     {
         let restricted = if is_hard { only_in(case, domain) } else { case.clone() };
-        let (workload, free) = (restricted.workload(), restricted.free());
+        let (workload, free) = (restricted.workload(), restricted.free(number));
         let question = Question {
             world: &restricted.world,
             workload: &workload,

@@ -14,7 +14,7 @@ pub fn is_even(node: &Node) -> bool {
 
 /// The least and the most replicas of the domains with a new replica, if `total` replicas are in all of these domains:
 /// each new replica goes to a domain with the fewest.
-fn poured(live: &[&Node], total: u32) -> (u32, u32) {
+pub fn poured(live: &[&Node], total: u32) -> (u32, u32) {
     let mut counts: Vec<u32> = live.iter().map(|child| child.placed).collect();
     let least_of = |counts: &[u32]| counts.iter().copied().min().unwrap_or(0);
     let mut most = least_of(&counts);
