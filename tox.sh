@@ -179,6 +179,7 @@ faults_on() {
     step python "chaos, $engine" "$PY" -m functional_tests.chaos.run --engine "$engine" --processes 3
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
+    step python "leader, $engine" "$PY" -m functional_tests.leader.run --engine "$engine"
 }
 
 # A chain of its own: it waits for four minutes on each engine.
@@ -191,6 +192,7 @@ on_galera() {
     step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera "${GALERA_WRITES[@]}"
     step python "race, galera" "$PY" -m functional_tests.race.run --engine galera "${ROUNDS[@]}"
     step python galera "$PY" -m functional_tests.galera.run
+    step python "leader, galera" "$PY" -m functional_tests.leader.run --engine galera
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
 }

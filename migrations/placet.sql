@@ -123,3 +123,17 @@ CREATE TABLE /*! IF NOT EXISTS */ placet_neighbours (
 ) /*! ENGINE=InnoDB */;
 
 CREATE INDEX /*M! IF NOT EXISTS */ placet_neighbours_neighbour ON placet_neighbours (neighbour);
+
+-- migration 0008
+-- The process that does the background work of all processes: one row, held for a term by the database's clock
+-- (docs/internals/leader.md).
+
+CREATE TABLE /*! IF NOT EXISTS */ placet_leader (
+    id INTEGER NOT NULL,
+    holder VARCHAR(36) {exact} NOT NULL,
+    term BIGINT NOT NULL,
+    held_until {moment} NOT NULL,
+    PRIMARY KEY (id)
+) /*! ENGINE=InnoDB */;
+
+INSERT /*! IGNORE */ INTO placet_leader (id, holder, term, held_until) VALUES (1, '', 0, '2000-01-01 00:00:00');

@@ -42,6 +42,7 @@ pub mod workloads;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 
+pub use crate::db::Leadership;
 pub use batch::decide::Rules;
 pub use database_state::DatabaseState;
 pub use reads::provider_reads::ProviderReader;

@@ -5,7 +5,7 @@ pub mod census;
 pub mod comparison;
 pub mod database_watch;
 mod failures;
-pub mod pending;
+pub mod leader;
 pub mod refusals;
 mod rounds;
 

@@ -51,6 +51,7 @@ ELSEWHERE = {
     "placet_aggregates_omitted": "metrics/numbers.py",
     "placet_candidates_empty_total": "process/refused_searches.py",
     "placet_degraded": "readiness/states.py",
+    "placet_leader": "leader/run.py",
     "placet_log_lines_dropped_total": "process/lost_log.py",
     "placet_panics_total": "process/panics.py",
     "placet_writer_held_rows_total": "race/choices.py",

@@ -191,7 +191,11 @@ fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -
     let census = settings.census(model.clone())?;
     Ok([
         tasks::comparison::start(model.clone(), Duration::from_secs(options.comparison_interval))?,
-        tasks::pending::start(workloads, Duration::from_secs(options.pending_interval))?,
+        tasks::leader::start(
+            model.leadership(),
+            workloads,
+            Duration::from_secs(options.pending_interval),
+        )?,
         tasks::census::start(census, Duration::from_secs(options.census_interval))?,
         tasks::refusals::start(settings.refusal_explainer(model))?,
         tasks::database_watch::start(DatabaseState::of(model), settings.ready_timeout)?,

@@ -216,6 +216,14 @@ own_tables! {
         created_at -> Timestamp,
     }
 
+    /// One row: the process that leads, and until when.
+    placet_leader (id) {
+        id -> Integer,
+        holder -> Text,
+        term -> BigInt,
+        held_until -> Timestamp,
+    }
+
     /// The replicas of workloads, placed or not. The places are in `allocations`.
     placet_replicas (consumer_id) {
         consumer_id -> Text,

@@ -24,6 +24,7 @@ mod commit_gate;
 mod commit_thread;
 mod committer;
 mod connection;
+pub mod election;
 pub mod failure;
 pub mod handle;
 mod heartbeat;
@@ -61,6 +62,7 @@ use answer_pruning::AnswerPruning;
 use backlog::Backlog;
 pub use batch::{Batch, BatchChange, BatchCommand, BatchPlan, Decision, Executed, LockSet, RowNames};
 use committer::Committer;
+use election::{Election, Leadership};
 use handle::WriterHandle;
 use heartbeat::WriterHeartbeat;
 use job::Job;
@@ -80,10 +82,11 @@ pub fn start<B: Batch, T: Send + 'static>(
 ) -> Result<(WriterHandle<B>, T, JoinHandle<()>), SetupError> {
     let (handle, jobs) = WriterHandle::new(settings);
     let (settings, statistics) = (settings.clone(), Arc::clone(handle.statistics()));
+    let leadership = Arc::clone(handle.leadership());
     let (report, started) = channel();
     let thread = thread::spawn("placet-writer", move || {
         let opened = WriteSession::open(database, &settings, statistics, build)
-            .and_then(|(session, built)| Ok((Writer::start(session, jobs, &settings)?, built)));
+            .and_then(|(session, built)| Ok((Writer::start(session, jobs, leadership, &settings)?, built)));
         match opened {
             Ok((writer, built)) => {
                 if report.send(Ok(built)).is_ok() {
@@ -106,12 +109,14 @@ struct Writer<B: Batch> {
     committer: Committer<B>,
     heartbeat: WriterHeartbeat,
     answer_pruning: AnswerPruning,
+    election: Election,
 }
 
 impl<B: Batch> Writer<B> {
     fn start(
         session: WriteSession<B>,
         queue: QueueExit<B>,
+        leadership: Arc<Leadership>,
         settings: &WriterSettings,
     ) -> Result<Writer<B>, SetupError> {
         Ok(Writer {
@@ -122,13 +127,14 @@ impl<B: Batch> Writer<B> {
             },
             heartbeat: WriterHeartbeat(Instant::now()),
             answer_pruning: AnswerPruning::new(settings.claim_memory),
+            election: Election::new(leadership),
         })
     }
 
     /// Commits commands until the queue is closed and each command has an answer.
     fn run(mut self) {
         loop {
-            // 1. Send the heartbeat, and prune.
+            // 1. Send the heartbeat, prune, and take part in the election of the leader.
             let duties_at = self.do_duties();
 
             // 2. Retry the commands that wait for held rows.
@@ -141,7 +147,7 @@ impl<B: Batch> Writer<B> {
             match self.committer.backlog.wait(duties_at) {
                 WaitEnd::Job => {}
                 WaitEnd::Timeout => continue,
-                WaitEnd::Closed => return,
+                WaitEnd::Closed => return self.election.resign(&mut self.committer.session),
             }
 
             // 5. Take the small commands that wait.
@@ -159,14 +165,18 @@ impl<B: Batch> Writer<B> {
         }
     }
 
-    /// Sends the heartbeat and deletes old answers to calls, if due. Returns when the next duty is due.
+    /// Sends the heartbeat, deletes old answers to calls, and renews the lead, if due. Returns when the next duty is
+    /// due.
     fn do_duties(&mut self) -> Instant {
         let session = &mut self.committer.session;
         self.heartbeat.send_if_due(session);
         self.answer_pruning
             .prune_if_due(session.connection.conn.as_mut(), session.identity.id());
+        self.election.run_if_due(session);
         let heartbeat_at = self.heartbeat.due_at(&session.statistics.writes);
-        let duties_at = heartbeat_at.min(self.answer_pruning.due_at());
+        let duties_at = heartbeat_at
+            .min(self.answer_pruning.due_at())
+            .min(self.election.due_at());
         // Batches are pipelined until the connection is needed.
         self.committer.pipeline.end_at = duties_at;
         duties_at

@@ -29,7 +29,7 @@ use super::workloads::time::until;
 use crate::db::engines::dialect::{self, Precision};
 use crate::db::writer::handle::WriterHandle;
 use crate::db::writer::{self, WriterSettings};
-use crate::db::{Database, ReadReplica, ServingLock, SetupError, change_feed};
+use crate::db::{Database, Leadership, ReadReplica, ServingLock, SetupError, change_feed};
 use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
@@ -134,6 +134,11 @@ impl Model {
             read_spec,
         };
         Ok((model, running))
+    }
+
+    /// Whether this process leads.
+    pub fn leadership(&self) -> Arc<Leadership> {
+        Arc::clone(self.writer.leadership())
     }
 
     /// The pools in which searches, plans and large bodies are computed.

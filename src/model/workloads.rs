@@ -41,7 +41,7 @@ pub use crate::placing::{AffinityKind, Level, Mode};
 pub use found::Found;
 pub use ids::natural_order;
 pub use listing::{Listed, list};
-pub use pending::PendingWorkloads;
+pub use pending::{PendingWorkloads, SeenSnapshot};
 #[cfg(test)]
 pub(super) use pending::{pending_workloads, place_pending};
 pub use plan::PlanJob;

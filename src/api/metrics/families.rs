@@ -34,6 +34,7 @@ placet_writer_batch_size histogram Commands in a committed transaction
 placet_writer_batch_duration_seconds histogram Time to commit a batch or to give up in seconds, with all attempts
 placet_writer_conflicts_total counter Attempts that a commit of another process made fail
 placet_writer_retries_total counter Attempts after the first one, by their strategy
+placet_leader gauge 1 if this process does the background work of all processes on the database
 placet_snapshot_age_seconds gauge How old the snapshot is at most in seconds
 placet_snapshot_valid gauge 1 if the snapshot may be used, 0 while everything must be read again
 placet_snapshot_slots gauge The size of the snapshot: its places for providers, by state

@@ -5,6 +5,7 @@ mod among;
 mod capabilities;
 mod casts;
 mod change_feed;
+mod clock;
 mod copies;
 mod lists;
 mod lock_rows;
@@ -32,6 +33,7 @@ pub use among::among;
 pub use capabilities::{Capabilities, capabilities, commit_prepared};
 pub use casts::{bigint_cast, text_cast};
 pub use change_feed::changes_after;
+pub use clock::{clock, clock_after};
 pub use copies::{allow_writes, copy_into, integrity_fault};
 pub use lists::{LIST_MAX, each_chunk, in_lists, lock_in_lists, padded, rows_at_once};
 #[cfg(feature = "mariadb")]

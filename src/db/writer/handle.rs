@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::batch::{Batch, Decision};
 use super::commit_gate::CommitGate;
+use super::election::Leadership;
 use super::job::{Job, Submitted, WhenHeld};
 use super::jobs::queue_is_full;
 use super::queue::{Abandoned, QueueEntrance, QueueExit, queue};
@@ -27,6 +28,7 @@ pub struct WriterHandle<B: Batch> {
     unanswered: LiveCount,
     timeout: Duration,
     statistics: Arc<WriterStatistics>,
+    leadership: Arc<Leadership>,
 }
 
 impl<B: Batch> Clone for WriterHandle<B> {
@@ -36,6 +38,7 @@ impl<B: Batch> Clone for WriterHandle<B> {
             unanswered: self.unanswered.clone(),
             timeout: self.timeout,
             statistics: Arc::clone(&self.statistics),
+            leadership: Arc::clone(&self.leadership),
         }
     }
 }
@@ -49,6 +52,7 @@ impl<B: Batch> WriterHandle<B> {
             unanswered: LiveCount::default(),
             timeout: settings.commit_timeout,
             statistics: Arc::default(),
+            leadership: Arc::default(),
         };
         (handle, exit)
     }
@@ -56,6 +60,11 @@ impl<B: Batch> WriterHandle<B> {
     /// The writer's counters.
     pub fn statistics(&self) -> &Arc<WriterStatistics> {
         &self.statistics
+    }
+
+    /// Whether this process leads.
+    pub fn leadership(&self) -> &Arc<Leadership> {
+        &self.leadership
     }
 
     /// How many commands have no answer yet, without the commands that wait for held rows.

@@ -19,6 +19,8 @@ pub struct ModelNumbers {
     pub claims: Arc<ClaimStatistics>,
     pub refusals: Arc<RefusalLog>,
     pub writer: Arc<WriterStatistics>,
+    /// Whether this process does the background work of all processes.
+    pub is_leader: bool,
     /// Commands without an answer.
     pub unanswered: usize,
     pub snapshot_statistics: Arc<SnapshotStatistics>,
@@ -79,6 +81,7 @@ pub fn read(model: &Model) -> ModelNumbers {
         claims: Arc::clone(&model.claim_statistics),
         refusals: Arc::clone(&model.refusals),
         writer: Arc::clone(model.writer.statistics()),
+        is_leader: model.writer.leadership().is_held(),
         unanswered: model.writer.unanswered(),
         snapshot_statistics: Arc::clone(model.store.statistics()),
         snapshot: model.store.newest(),

@@ -17,6 +17,17 @@ use crate::search::{Interrupt, SearchSettings, Snapshot};
 /// How many workloads a query looks at.
 const PAGE: i64 = 100;
 
+/// A snapshot for comparison, which is not kept in memory. The default is no snapshot.
+#[derive(Debug, Default)]
+pub struct SeenSnapshot(Weak<Snapshot>);
+
+impl PartialEq for SeenSnapshot {
+    /// Whether both are the same version.
+    fn eq(&self, other: &SeenSnapshot) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
 /// The workloads with pending replicas, for a thread of their own. The functions wait for the database.
 pub struct PendingWorkloads {
     model: Model,
@@ -47,8 +58,8 @@ impl PendingWorkloads {
     }
 
     /// The newest snapshot, for a comparison with a later snapshot.
-    pub fn newest_snapshot(&self) -> Weak<Snapshot> {
-        Arc::downgrade(&self.model.store.newest())
+    pub fn newest_snapshot(&self) -> SeenSnapshot {
+        SeenSnapshot(Arc::downgrade(&self.model.store.newest()))
     }
 
     /// As [`pending_workloads`].
