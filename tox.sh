@@ -119,6 +119,7 @@ functional_api() {
     step python reloads "$PY" -m functional_tests.reloads.run
     step python query_plans "$PY" -m functional_tests.query_plans.run
     step python churn "$PY" -m functional_tests.churn.run
+    step python hosts "$PY" -m functional_tests.hosts.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
     step python chaos "$PY" -m functional_tests.chaos.run
     step python reference "$PY" -m functional_tests.reference.run
@@ -180,6 +181,7 @@ faults_on() {
     step python "commit_outcome, $engine" "$PY" -m functional_tests.commit_outcome.run --engine "$engine"
     step python "held_rows, $engine" "$PY" -m functional_tests.held_rows.run --engine "$engine"
     step python "leader, $engine" "$PY" -m functional_tests.leader.run --engine "$engine"
+    step python "hosts, $engine" "$PY" -m functional_tests.hosts.run --engine "$engine"
 }
 
 # A chain of its own: it waits for four minutes on each engine.
@@ -193,6 +195,7 @@ on_galera() {
     step python "race, galera" "$PY" -m functional_tests.race.run --engine galera "${ROUNDS[@]}"
     step python galera "$PY" -m functional_tests.galera.run
     step python "leader, galera" "$PY" -m functional_tests.leader.run --engine galera
+    step python "hosts, galera" "$PY" -m functional_tests.hosts.run --engine galera
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
 }

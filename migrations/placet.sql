@@ -137,3 +137,32 @@ CREATE TABLE /*! IF NOT EXISTS */ placet_leader (
 ) /*! ENGINE=InnoDB */;
 
 INSERT /*! IGNORE */ INTO placet_leader (id, holder, term, held_until) VALUES (1, '', 0, '2000-01-01 00:00:00');
+
+-- migration 0009
+-- Hosts that report (/v1/hosts, docs/hosts.md): the last report of each host, and the leases. A report that says the
+-- same renews the lease alone, outside of the change feed.
+
+CREATE TABLE /*! IF NOT EXISTS */ placet_hosts (
+    host VARCHAR(36) {exact} NOT NULL,
+    created_at {time} NOT NULL,
+    updated_at {time},
+    body {long text} /*! CHARACTER SET utf8mb4 */ NOT NULL,
+    PRIMARY KEY (host)
+) /*! ENGINE=InnoDB */;
+
+CREATE TABLE /*! IF NOT EXISTS */ placet_leases (
+    host VARCHAR(36) {exact} NOT NULL,
+    created_at {moment} NOT NULL,
+    user_id VARCHAR(255) {exact} NOT NULL,
+    holder VARCHAR(255) {exact} NOT NULL,
+    boot VARCHAR(64) {exact} NOT NULL,
+    former_boots VARCHAR(255) {exact} NOT NULL,
+    number BIGINT NOT NULL,
+    digest VARCHAR(36) {exact} NOT NULL,
+    term INTEGER NOT NULL,
+    held_until {moment} NOT NULL,
+    health VARCHAR(16) {exact} NOT NULL,
+    PRIMARY KEY (host)
+) /*! ENGINE=InnoDB */;
+
+CREATE INDEX /*M! IF NOT EXISTS */ placet_leases_health_held_until_idx ON placet_leases (health, held_until);

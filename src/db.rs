@@ -8,6 +8,7 @@ pub mod connect;
 pub mod engines;
 pub mod fault;
 mod file;
+pub mod leases;
 mod live_count;
 pub mod schema;
 pub mod statements;

@@ -239,6 +239,19 @@ pub enum Error {
     )]
     NoCapacity { class: String, needed: i64, room: i64 },
 
+    #[error("Host {host} reports as a different user. Its first report decides who may report for it.")]
+    NotOwner { host: String },
+    #[error(
+        "The lease of host {host} is held by {holder}. One agent reports for a host: stop one of them, or wait until the \
+         lease is over."
+    )]
+    LeaseHeld { host: String, holder: String },
+    /// Refused parts of a report. The remaining parts are stored.
+    #[error("{sentences}. All other parts of the report are stored, and the lease holds.")]
+    ReportRefused { sentences: String },
+    #[error("The report {number} of host {host} is older than the last one that was stored.")]
+    OldReport { host: String, number: i64 },
+
     // ---- candidates and filters ----
     #[error("Invalid resource class in resources parameter: No such resource class {name}.")]
     UnknownClassInQuery { name: String },

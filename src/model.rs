@@ -16,6 +16,7 @@ mod database_state;
 pub mod domains;
 pub mod explain;
 pub mod granted;
+pub mod hosts;
 pub mod inventories;
 mod judging;
 pub mod limits;

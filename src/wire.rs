@@ -26,6 +26,7 @@ pub mod defaults;
 pub mod documents;
 pub mod domains;
 pub mod explain;
+pub mod hosts;
 pub mod inventories;
 pub mod limits;
 pub mod providers;
@@ -65,7 +66,7 @@ mod value;
 pub use native::{ListForm, WrittenPage, read_no_parameters};
 
 /// The nouns of the native API, in reading order for the API's description.
-static NOUNS: [&native::Noun; 13] = [
+static NOUNS: [&native::Noun; 14] = [
     &v1::NOUN,
     &candidates::NOUN,
     &explain::NOUN,
@@ -73,6 +74,7 @@ static NOUNS: [&native::Noun; 13] = [
     &claims::NOUN,
     &domains::NOUN,
     &providers::NOUN,
+    &hosts::NOUN,
     &consumers::NOUN,
     &usages::sums::NOUN,
     &limits::NOUN,

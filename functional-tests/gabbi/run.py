@@ -18,8 +18,8 @@ from functional_tests.lib.test_counts import TestCounts
 HERE = pathlib.Path(__file__).resolve().parent
 
 # Differences on purpose, and the native API.
-PLACET_ONLY = ("placet-only", "v1", "candidates", "capacity", "claims", "consumers", "domains", "explain", "limits",
-               "providers", "refusals", "usages-sums", "violations", "workloads")
+PLACET_ONLY = ("placet-only", "v1", "candidates", "capacity", "claims", "consumers", "domains", "explain", "hosts",
+               "limits", "providers", "refusals", "usages-sums", "violations", "workloads")
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 

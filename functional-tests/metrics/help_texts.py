@@ -54,6 +54,7 @@ ELSEWHERE = {
     "placet_leader": "leader/run.py",
     "placet_log_lines_dropped_total": "process/lost_log.py",
     "placet_panics_total": "process/panics.py",
+    "placet_silent_hosts": "hosts/run.py",
     "placet_writer_held_rows_total": "race/choices.py",
     "placet_writer_parked": "held_rows/log_lines.py",
     "placet_writer_queue_length": "process/locked.py",

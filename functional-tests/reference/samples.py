@@ -29,6 +29,15 @@ def workload(generation, count):
                        "query": {"resources": "VCPU:1", "required": "CUSTOM_FAST"}}],
             "rules": [{"rule": "spread", "dimensions": ["fault"], "mode": "quorum-safe"}]}
 
+
+def report(number):
+    """One of an agent, with a local disk."""
+    disk = {"uuid": "a0000000-0000-4000-8000-0000000000d1", "name": "host1-disk", "traits": ["CUSTOM_NVME"],
+            "inventories": {"CUSTOM_VOLUME_GB": {"total": 100, "min_unit": 100, "step_size": 100}}}
+    return {"holder": "agent of host1", "boot": "2b5e0b5c-3f0e-4a3d-9a53-6f4d8f0d1f2a", "number": number, "lease": 60,
+            "providers": [disk]}
+
+
 # The requests: method, URL, body, version. The order matters, because requests see the effects of earlier ones.
 SCENARIO = [
     ("GET", "/"),
@@ -142,6 +151,13 @@ SCENARIO = [
     ("PATCH", "/v1/providers?in_domain=fault:fd:/dc2", {"state": "draining"}),
     ("GET", "/v1/providers?limit=1"),
     ("GET", "/v1/domains?dimension=fault"),
+    ("PUT", f"/v1/hosts/{HOST}/report?dry_run=true", report(1)),
+    ("PUT", f"/v1/hosts/{HOST}/report", report(1)),
+    ("PUT", f"/v1/hosts/{HOST}/report", report(2)),
+    ("PUT", f"/v1/hosts/{HOST}/report", report(0)),
+    ("PUT", f"/v1/hosts/{HOST}/report", report(3) | {"holder": "agent of a second machine"}),
+    ("GET", f"/v1/hosts/{HOST}"),
+    ("GET", "/v1/hosts?limit=1"),
     ("PUT", "/v1/limits/VCPU", {"generation": None, "normal": {"buffer": "0.15"}}),
     ("PUT", "/v1/limits/VCPU?dry_run=true", {"generation": 1, "normal": "physical"}),
     ("PUT", "/v1/limits/VCPU", {"generation": None, "normal": {"buffer": "1.2"}}),

@@ -1,13 +1,19 @@
 //! The rules of names: a noun of the API has one name in every layer.
 
 /// The nouns of the route table: the last literal segment of each URL.
+/// The last parts of URLs that are an operation on a noun, in the files of the noun.
+const OPERATIONS: [&str; 1] = ["report"];
+
 pub fn nouns(routes: &str) -> Vec<String> {
     let mut found: Vec<String> = routes
         .split('"')
         .skip(1)
         .step_by(2)
         .filter(|text| text.len() > 1 && text.starts_with('/'))
-        .filter_map(|url| url.split('/').rfind(|part| !part.is_empty() && !part.starts_with('{')))
+        .filter_map(|url| {
+            url.split('/')
+                .rfind(|part| !part.is_empty() && !part.starts_with('{') && !OPERATIONS.contains(part))
+        })
         .map(str::to_owned)
         .collect();
     found.sort();

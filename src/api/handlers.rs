@@ -10,6 +10,7 @@ pub mod claims;
 pub mod consumers;
 pub mod domains;
 pub mod explain;
+pub mod hosts;
 pub mod inventories;
 pub mod limits;
 pub mod providers;

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 
 use super::handlers::{
-    aggregates, allocation_candidates, allocations, candidates, capacity, claims, consumers, domains, explain,
+    aggregates, allocation_candidates, allocations, candidates, capacity, claims, consumers, domains, explain, hosts,
     inventories, limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, usages, v1,
     violations, workloads,
 };
@@ -49,6 +49,9 @@ const DESCRIPTION: &str = "/v1/providers/{uuid}";
 const CAPACITY: &str = "/v1/capacity";
 const CLAIMS: &str = "/v1/claims";
 const CONSUMERS: &str = "/v1/consumers";
+const HOSTS: &str = "/v1/hosts";
+const HOST: &str = "/v1/hosts/{uuid}";
+const REPORT: &str = "/v1/hosts/{uuid}/report";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
 const REFUSALS: &str = "/v1/refusals";
@@ -203,6 +206,11 @@ pub static ROUTES: &[Route] = &[
     Route::get(DESCRIPTION, &rules::DESCRIPTIONS_SHOW, handler!(providers::show)).native(),
     Route::put(DESCRIPTION, &rules::DESCRIPTIONS_UPDATE, handler!(providers::describe)).native(),
     Route::patch(DESCRIPTION, &rules::DESCRIPTIONS_UPDATE, handler!(providers::patch)).native(),
+    Route::get(HOSTS, &rules::HOSTS_LIST, handler!(hosts::list)).native(),
+    Route::get(HOST, &rules::HOSTS_SHOW, handler!(hosts::show)).native(),
+    Route::put(REPORT, &rules::HOSTS_REPORT, handler!(hosts::report))
+        .native()
+        .with_rule_for_others(&rules::HOSTS_REPORT_FOR_OTHERS),
     Route::get(LIMITS, &rules::LIMITS_LIST, handler!(limits::list)).native(),
     Route::get(LIMIT, &rules::LIMITS_SHOW, handler!(limits::show)).native(),
     Route::put(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::set)).native(),

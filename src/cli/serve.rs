@@ -13,6 +13,7 @@ use crate::config::{self, AuthStrategy, Configuration, DefaultRank, GenerationSt
 use crate::db::writer::{WalLimits, WriterSettings};
 use crate::db::{Database, ReadReplica, SetupError};
 use crate::model::allocations::Owner;
+use crate::model::hosts::LeaseWatch;
 use crate::model::{DatabaseState, Model, Rules, Running};
 use crate::policy::live::LivePolicy;
 use crate::pools::Pools;
@@ -193,6 +194,7 @@ fn background_tasks(options: &Options, settings: &HttpSettings, model: &Model) -
         tasks::comparison::start(model.clone(), Duration::from_secs(options.comparison_interval))?,
         tasks::leader::start(
             model.leadership(),
+            LeaseWatch::new(model.clone())?,
             workloads,
             Duration::from_secs(options.pending_interval),
         )?,

@@ -224,6 +224,29 @@ own_tables! {
         held_until -> Timestamp,
     }
 
+    /// The last report of each host (`/v1/hosts`).
+    placet_hosts (host) {
+        host -> Text,
+        created_at -> Timestamp,
+        updated_at -> Nullable<Timestamp>,
+        body -> Text,
+    }
+
+    /// The leases of hosts that report. `term` has seconds, and `former_boots` the last boots before this one.
+    placet_leases (host) {
+        host -> Text,
+        created_at -> Timestamp,
+        user_id -> Text,
+        holder -> Text,
+        boot -> Text,
+        former_boots -> Text,
+        number -> BigInt,
+        digest -> Text,
+        term -> Integer,
+        held_until -> Timestamp,
+        health -> Text,
+    }
+
     /// The replicas of workloads, placed or not. The places are in `allocations`.
     placet_replicas (consumer_id) {
         consumer_id -> Text,

@@ -41,6 +41,7 @@ mod pessimistic;
 mod pipeline;
 mod plan;
 mod queue;
+pub mod renewals;
 mod session;
 mod settings;
 pub mod statistics;
@@ -68,6 +69,7 @@ use heartbeat::WriterHeartbeat;
 use job::Job;
 use pipeline::Pipeline;
 use queue::{QueueExit, WaitEnd};
+use renewals::Renewals;
 use session::WriteSession;
 pub use settings::WriterSettings;
 
@@ -110,6 +112,7 @@ struct Writer<B: Batch> {
     heartbeat: WriterHeartbeat,
     answer_pruning: AnswerPruning,
     election: Election,
+    renewals: Renewals,
 }
 
 impl<B: Batch> Writer<B> {
@@ -128,13 +131,14 @@ impl<B: Batch> Writer<B> {
             heartbeat: WriterHeartbeat(Instant::now()),
             answer_pruning: AnswerPruning::new(settings.claim_memory),
             election: Election::new(leadership),
+            renewals: Renewals::new(),
         })
     }
 
     /// Commits commands until the queue is closed and each command has an answer.
     fn run(mut self) {
         loop {
-            // 1. Send the heartbeat, prune, and take part in the election of the leader.
+            // 1. Send the heartbeat, prune, take part in the election of the leader, and renew leases.
             let duties_at = self.do_duties();
 
             // 2. Retry the commands that wait for held rows.
@@ -173,10 +177,14 @@ impl<B: Batch> Writer<B> {
         self.answer_pruning
             .prune_if_due(session.connection.conn.as_mut(), session.identity.id());
         self.election.run_if_due(session);
+        let waiting = &self.committer.backlog.waiting;
+        self.renewals.send_if_due(session, || waiting.take_renewals());
+        waiting.delay_renewals(self.renewals.not_before());
         let heartbeat_at = self.heartbeat.due_at(&session.statistics.writes);
         let duties_at = heartbeat_at
             .min(self.answer_pruning.due_at())
             .min(self.election.due_at());
+        let duties_at = self.renewals.due_at().map_or(duties_at, |at| at.min(duties_at));
         // Batches are pipelined until the connection is needed.
         self.committer.pipeline.end_at = duties_at;
         duties_at

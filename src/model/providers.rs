@@ -8,7 +8,7 @@ mod body;
 mod listing;
 mod states;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::prelude::*;
 
@@ -16,7 +16,7 @@ use super::pages;
 use super::reads::reader::Reader;
 use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, octet_length, placet_descriptions as table, resource_providers as providers};
-use crate::db::{DbConnection, DbResult};
+use crate::db::{DbConnection, DbResult, leases};
 use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
@@ -199,7 +199,7 @@ pub fn rows(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<
         .collect())
 }
 
-/// The states of providers whose own state is not up. `keys` names the providers by id and uuid.
+/// The states of providers whose own state is not up, or whose lease is over. `keys` has the ids and uuids.
 pub fn not_up(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMap<ProviderId, ProviderState>> {
     let uuids: BTreeMap<i32, &str> = keys.iter().copied().collect();
     let ids: Vec<i32> = uuids.keys().copied().collect();
@@ -214,7 +214,13 @@ pub fn not_up(conn: &mut DbConnection, keys: &[(i32, &str)]) -> DbResult<BTreeMa
         let state = ProviderState::by_name(&state)?;
         (uuids.get(&id) == Some(&uuid.as_str())).then_some((ProviderId(id), state))
     });
-    Ok(states.collect())
+    let mut states: BTreeMap<ProviderId, ProviderState> = states.collect();
+    let names: Vec<&str> = keys.iter().map(|(_, uuid)| *uuid).collect();
+    let unknown: BTreeSet<String> = leases::unknown_among(conn, &names)?.into_iter().collect();
+    for (id, _) in keys.iter().filter(|(_, uuid)| unknown.contains(*uuid)) {
+        states.entry(ProviderId(*id)).or_insert(ProviderState::Unknown);
+    }
+    Ok(states)
 }
 
 /// The consumers with allocations of any provider of these trees, each with the root of the tree.
@@ -237,10 +243,14 @@ pub fn consumers_of_trees(conn: &mut DbConnection, roots: &[i32]) -> DbResult<Ve
 pub fn of_reloaded(conn: &mut DbConnection, reloaded: &[ProviderRow]) -> DbResult<Vec<(ProviderId, Description)>> {
     let keys: Vec<(i32, &str)> = reloaded.iter().map(|row| (row.id.0, &*row.uuid)).collect();
     let mut rows = rows(conn, &keys)?;
-    let ids = reloaded.iter().map(|row| row.id);
-    Ok(ids
-        .map(|id| (id, rows.remove(&id).map(|row| row.description).unwrap_or_default()))
-        .collect())
+    let uuids: Vec<&str> = keys.iter().map(|(_, uuid)| *uuid).collect();
+    let unknown: BTreeSet<String> = leases::unknown_among(conn, &uuids)?.into_iter().collect();
+    let described = reloaded.iter().map(|row| {
+        let stored = rows.remove(&row.id).map(|row| row.description).unwrap_or_default();
+        let is_unknown = unknown.contains(&*row.uuid);
+        (row.id, Description { is_unknown, ..stored })
+    });
+    Ok(described.collect())
 }
 
 /// `snapshot` with all descriptions of the tables.
@@ -251,6 +261,11 @@ pub fn describe_all(conn: &mut DbConnection, snapshot: Snapshot) -> DbResult<Sna
         let slot = snapshot.by_id(id)?;
         (snapshot.uuid(slot) == columns.uuid).then(|| (id, columns.into_row().description))
     });
-    let known: Vec<(ProviderId, Description)> = known.collect();
+    let mut known: BTreeMap<ProviderId, Description> = known.collect();
+    for host in leases::with_health(conn, leases::UNKNOWN)? {
+        if let Some(slot) = snapshot.by_uuid(&host) {
+            known.entry(snapshot.id(slot)).or_default().is_unknown = true;
+        }
+    }
     Ok(snapshot.with_descriptions(known))
 }

@@ -33,6 +33,7 @@ use crate::db::{Database, Leadership, ReadReplica, ServingLock, SetupError, chan
 use crate::error::{Error, Result};
 use crate::pools::Pools;
 use crate::search::Snapshot;
+use crate::statistics::Gauge;
 
 /// The model of one process. Clones share the state.
 #[derive(Clone)]
@@ -47,6 +48,8 @@ pub struct Model {
     pub(super) known_reasons: Arc<KnownReasons>,
     pub(super) consumer_count: Arc<ConsumerCount>,
     pub(super) census: CensusCell,
+    /// Hosts whose leases are over and held back, if this process leads.
+    pub silent_hosts: Arc<Gauge>,
     pub(super) follower: Follower,
     pub(super) writer: WriterHandle<Decider>,
     pub(super) refusal_checks: RefusalChecks,
@@ -123,6 +126,7 @@ impl Model {
             known_reasons: Arc::default(),
             consumer_count: Arc::default(),
             census: CensusCell::default(),
+            silent_hosts: Arc::default(),
             follower,
             writer,
             refusal_checks,

@@ -18,6 +18,7 @@ mod foreign_notices;
 mod full_hosts;
 mod generation_limits;
 mod held_rows;
+mod hosts;
 mod in_batch;
 mod inventory_races;
 mod inventory_writes;

@@ -181,6 +181,25 @@ rules! {
         "rule:placement:allocation_candidates:list and rule:placement:resource_providers:inventories:list",
         "Explain why a query has no candidate.",
     );
+    HOSTS_LIST = authorize(
+        "placet:hosts:list",
+        "rule:placement:resource_providers:list",
+        "List the hosts that report.",
+    );
+    HOSTS_SHOW = authorize(
+        "placet:hosts:show",
+        "rule:placement:resource_providers:show",
+        "Show a host that reports.",
+    );
+    HOSTS_REPORT = authorize(
+        "placet:hosts:report",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:inventories:update",
+        "Report what a host has.",
+    );
+    HOSTS_REPORT_FOR_OTHERS = admin_or_service(
+        "placet:hosts:report:other_users",
+        "Report for hosts that are bound to other users than the token's.",
+    );
     LIMITS_LIST = authorize(
         "placet:limits:list",
         "rule:placement:resource_providers:inventories:list",

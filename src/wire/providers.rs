@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use self::answer::{ProviderAnswer, ProviderList, answer};
 use self::body::{DescribeAllBody, DescribeBody, StateBody, describe};
+pub use self::body::{PropertyBody, describe_reported};
 use self::listing::{ListParameters, ProviderItem};
 pub use self::listing::{read_list, write_list, write_parts};
 use super::bad_request;

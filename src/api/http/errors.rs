@@ -8,6 +8,9 @@ use crate::error::Error;
 pub const UNDEFINED: &str = "placement.undefined_code";
 const CLAIM_REFUSED: &str = "placet.claim_refused";
 const CONSUMER_TAKEN: &str = "placet.consumer_taken";
+const LEASE_HELD: &str = "placet.lease_held";
+const OLD_REPORT: &str = "placet.old_report";
+const REPORT_REFUSED: &str = "placet.report_refused";
 const NO_CAPACITY: &str = "placet.no_capacity";
 const NO_PLACE: &str = "placet.no_place";
 const CONCURRENT_UPDATE: &str = "placement.concurrent_update";
@@ -63,7 +66,7 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         | E::UnknownTraitsInQuery { .. }
         | E::UnknownTraitsInCandidates { .. } => (StatusCode::BAD_REQUEST, UNDEFINED),
 
-        E::Forbidden { .. } => (StatusCode::FORBIDDEN, UNDEFINED),
+        E::Forbidden { .. } | E::NotOwner { .. } => (StatusCode::FORBIDDEN, UNDEFINED),
 
         E::ProviderNotFound { .. }
         | E::ProviderNotFoundForInventories { .. }
@@ -92,6 +95,9 @@ pub fn status_and_code(error: &Error) -> (StatusCode, &'static str) {
         E::DomainInUse { .. } => (StatusCode::CONFLICT, DOMAIN_IN_USE),
         E::WorkloadInUse { .. } => (StatusCode::CONFLICT, WORKLOAD_IN_USE),
         E::IdReused { .. } => (StatusCode::CONFLICT, ID_REUSED),
+        E::LeaseHeld { .. } => (StatusCode::CONFLICT, LEASE_HELD),
+        E::ReportRefused { .. } => (StatusCode::CONFLICT, REPORT_REFUSED),
+        E::OldReport { .. } => (StatusCode::CONFLICT, OLD_REPORT),
         E::NoPlace { .. } => (StatusCode::CONFLICT, NO_PLACE),
         E::NoCapacity { .. } => (StatusCode::CONFLICT, NO_CAPACITY),
         E::ConsumerTaken { .. } => (StatusCode::CONFLICT, CONSUMER_TAKEN),

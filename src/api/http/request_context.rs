@@ -311,6 +311,11 @@ impl RequestContext {
         }
     }
 
+    /// The id of the user who sends the request; empty without a user.
+    pub fn user(&self) -> String {
+        self.caller.user_id.clone().unwrap_or_default()
+    }
+
     /// The caller whose share of the pools and of the writer's queue the request uses.
     pub fn caller_key(&self) -> CallerKey {
         match (&self.caller.user_id, &self.caller.project_id) {

@@ -35,6 +35,7 @@ placet_writer_batch_duration_seconds histogram Time to commit a batch or to give
 placet_writer_conflicts_total counter Attempts that a commit of another process made fail
 placet_writer_retries_total counter Attempts after the first one, by their strategy
 placet_leader gauge 1 if this process does the background work of all processes on the database
+placet_silent_hosts gauge Hosts or domains that fell silent at once, so that no lease ends, on the leader
 placet_snapshot_age_seconds gauge How old the snapshot is at most in seconds
 placet_snapshot_valid gauge 1 if the snapshot may be used, 0 while everything must be read again
 placet_snapshot_slots gauge The size of the snapshot: its places for providers, by state

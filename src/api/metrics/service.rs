@@ -58,6 +58,7 @@ pub fn write_model(page: &mut MetricsPage, numbers: &ModelNumbers) {
     write_claims(page, &numbers.claims);
     write_writer(page, &numbers.writer, numbers.unanswered);
     page.one("placet_leader", u8::from(numbers.is_leader));
+    page.one("placet_silent_hosts", numbers.silent_hosts);
     write_snapshot(page, numbers);
     write_database(page, &numbers.pool);
 }

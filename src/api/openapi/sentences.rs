@@ -128,6 +128,13 @@ pub fn all() -> Vec<Error> {
             needed: 1,
             room: 0,
         },
+        example!(NotOwner { host }),
+        example!(LeaseHeld { host, holder }),
+        example!(ReportRefused { sentences }),
+        E::OldReport {
+            host: text("host"),
+            number: 1,
+        },
         example!(UnknownClassInQuery { name }),
         example!(UnknownTraitsInQuery { names }),
         example!(UnknownTraitsInCandidates { names }),

@@ -12,10 +12,12 @@ use super::election::Leadership;
 use super::job::{Job, Submitted, WhenHeld};
 use super::jobs::queue_is_full;
 use super::queue::{Abandoned, QueueEntrance, QueueExit, queue};
+use super::renewals::WaitingRenewal;
 use super::settings::WriterSettings;
 use super::statistics::WriterStatistics;
 use crate::caller::CallerKey;
 use crate::db::boot_instant::BootInstant;
+use crate::db::leases::{Renewal, StoredLease};
 use crate::db::live_count::LiveCount;
 use crate::error::{Error, Result};
 
@@ -104,6 +106,24 @@ impl<B: Batch> WriterHandle<B> {
         let (question, answer) = oneshot::channel();
         self.queue.ask(question).map_err(shutting_down)?;
         let answered = timeout(deadline.saturating_duration_since(BootInstant::now()), answer).await;
+        answered
+            .ok()
+            .and_then(std::result::Result::ok)
+            .ok_or_else(|| Error::Unavailable {
+                detail: "it does not answer".into(),
+            })
+    }
+
+    /// Renews the lease of a host, if the report says the same as the last report of the host. Returns the lease, or
+    /// `None` if the report is to be submitted as a command.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the database does not answer.
+    pub async fn renew(&self, renewal: Renewal) -> Result<Option<StoredLease>> {
+        let (reply, answer) = oneshot::channel();
+        let waiting = WaitingRenewal { renewal, reply };
+        self.queue.renew(waiting).map_err(shutting_down)?;
+        let answered = timeout(self.timeout, answer).await;
         answered
             .ok()
             .and_then(std::result::Result::ok)

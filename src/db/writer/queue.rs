@@ -1,4 +1,4 @@
-//! The writer's queue: commands that wait, and questions, which the writer answers without a transaction.
+//! The writer's queue: commands that wait; questions and renewals of leases, which the writer answers without a batch.
 //!
 //! Small and large commands wait in a queue each. Each queue is fair between callers (`fair_queue.rs`), and has places
 //! for `[placet] queue_size` commands. So large commands take no place from small ones. If a queue is full, the caller
@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::batch::Batch;
 use super::job::Job;
+use super::renewals::WaitingRenewal;
 use crate::caller::CallerKey;
 use crate::fair_queue::{FairQueue, QueueLimits};
 
@@ -37,6 +38,10 @@ struct QueueState<B: Batch> {
     large: FairQueue<Job<B>>,
     /// Answered after [`Batch::follow`], which finds the commits of other programs. Dropped after a failure.
     questions: Vec<oneshot::Sender<()>>,
+    /// Reports of hosts that may renew a lease.
+    renewals: Vec<WaitingRenewal>,
+    /// The writer is not woken for a renewal before.
+    renewals_not_before: Instant,
     /// Whether a large command arrived since the writer last waited.
     has_new_large: bool,
     writer_waits: bool,
@@ -60,6 +65,8 @@ impl<B: Batch> QueueState<B> {
             small: fair_queue(usize::MAX),
             large: fair_queue(1),
             questions: Vec::new(),
+            renewals: Vec::new(),
+            renewals_not_before: Instant::now(),
             has_new_large: false,
             writer_waits: false,
             is_closed: false,
@@ -78,7 +85,13 @@ impl<B: Batch> QueueState<B> {
 
     fn has_arrival(&mut self) -> bool {
         let has_new_large = std::mem::take(&mut self.has_new_large);
-        has_new_large || self.small.waiting() > 0 || !self.questions.is_empty()
+        let has_renewal = self.renewals_due().is_some_and(|at| at <= Instant::now());
+        has_new_large || self.small.waiting() > 0 || !self.questions.is_empty() || has_renewal
+    }
+
+    /// When the waiting renewals are due; `None` without renewals.
+    fn renewals_due(&self) -> Option<Instant> {
+        (!self.renewals.is_empty()).then_some(self.renewals_not_before)
     }
 }
 
@@ -131,6 +144,16 @@ impl<B: Batch> QueueEntrance<B> {
             Ok(())
         })
     }
+
+    pub fn renew(&self, renewal: WaitingRenewal) -> Result<(), Abandoned> {
+        self.0.change(|state| {
+            if state.is_abandoned {
+                return Err(Abandoned);
+            }
+            state.renewals.push(renewal);
+            Ok(())
+        })
+    }
 }
 
 impl<B: Batch> Drop for QueueEntrance<B> {
@@ -161,7 +184,8 @@ impl<B: Batch> QueueExit<B> {
             if state.has_arrival() {
                 return WaitEnd::Job;
             }
-            let left = end.saturating_duration_since(Instant::now());
+            let now = Instant::now();
+            let left = end.saturating_duration_since(now);
             if state.is_closed || left.is_zero() {
                 return if state.is_closed {
                     WaitEnd::Closed
@@ -169,6 +193,9 @@ impl<B: Batch> QueueExit<B> {
                     WaitEnd::Timeout
                 };
             }
+            let left = state
+                .renewals_due()
+                .map_or(left, |at| left.min(at.saturating_duration_since(now)));
             state.writer_waits = true;
             let woken = self.0.arrival.wait_timeout(state, left);
             (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
@@ -178,6 +205,16 @@ impl<B: Batch> QueueExit<B> {
 
     pub fn take_questions(&self) -> Vec<oneshot::Sender<()>> {
         std::mem::take(&mut self.0.state().questions)
+    }
+
+    /// Takes the waiting renewals.
+    pub fn take_renewals(&self) -> Vec<WaitingRenewal> {
+        std::mem::take(&mut self.0.state().renewals)
+    }
+
+    /// Has the writer woken for later renewals from this moment on.
+    pub fn delay_renewals(&self, until: Instant) {
+        self.0.state().renewals_not_before = until;
     }
 
     /// Takes the next small command, of the caller with the fewest of these rows, and among equals of the caller that

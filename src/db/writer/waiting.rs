@@ -18,6 +18,7 @@ use super::job::Job;
 use super::jobs::{refuse_expired, too_slow};
 use super::large_pauses::LargePauses;
 use super::queue::{QueueExit, WaitEnd};
+use super::renewals::WaitingRenewal;
 use crate::caller::CallerKey;
 
 /// The most jobs of one transaction: enough to make the fixed cost vanish, few enough to stay quick.
@@ -74,6 +75,15 @@ impl<B: Batch> Waiting<B> {
     /// Waits for a job or a question to arrive.
     pub fn wait(&self, timeout: Duration) -> WaitEnd {
         self.queue.wait(timeout)
+    }
+
+    /// The reports that may renew a lease.
+    pub fn take_renewals(&self) -> Vec<WaitingRenewal> {
+        self.queue.take_renewals()
+    }
+
+    pub fn delay_renewals(&self, until: Instant) {
+        self.queue.delay_renewals(until);
     }
 
     pub fn take_questions(&self) -> Vec<Sender<()>> {

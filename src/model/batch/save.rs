@@ -180,6 +180,7 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
     let described = state.changed_descriptions();
     let described = described.map(|(id, ..)| ProviderId(ids.real(id.0)));
     committed.reload.extend(described);
+    committed.reload.extend(state.hosts_of_other_health());
     committed
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));

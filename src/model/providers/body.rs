@@ -32,6 +32,7 @@ pub fn encode(description: &Description) -> (&'static str, String) {
         properties,
         domains,
         state,
+        is_unknown: _,
     } = description;
     let property = |value: &PropertyValue| match value {
         PropertyValue::Text(text) => Property::Text(text.to_string()),
@@ -74,6 +75,7 @@ pub fn decode(state: &str, body: &str) -> Option<Description> {
             .map(|(dimension, path)| (dimension.into(), path.into()))
             .collect(),
         state: ProviderState::by_name(state)?,
+        is_unknown: false,
     })
 }
 
@@ -94,6 +96,7 @@ mod tests {
             properties: properties.map(|(name, value)| (name.into(), value)).into(),
             domains: [("fault".into(), "fd:/dc1/r0".into())].into(),
             state: ProviderState::Draining,
+            is_unknown: false,
         };
         let (state, body) = encode(&description);
         assert_eq!(decode(state, &body), Some(description));

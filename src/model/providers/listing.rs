@@ -74,7 +74,10 @@ impl<'q> ListConditions<'q> {
     fn hold(&self, snapshot: &Snapshot, slot: Slot) -> bool {
         let after = self.question.after.as_deref();
         after.is_none_or(|after| snapshot.uuid(slot) > after)
-            && self.question.state.is_none_or(|state| snapshot.state(slot) == state)
+            && self
+                .question
+                .state
+                .is_none_or(|state| snapshot.given_state(slot) == state)
             && self
                 .domains
                 .iter()

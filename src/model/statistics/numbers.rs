@@ -21,6 +21,8 @@ pub struct ModelNumbers {
     pub writer: Arc<WriterStatistics>,
     /// Whether this process does the background work of all processes.
     pub is_leader: bool,
+    /// Hosts whose leases are over and held back, if this process leads.
+    pub silent_hosts: u64,
     /// Commands without an answer.
     pub unanswered: usize,
     pub snapshot_statistics: Arc<SnapshotStatistics>,
@@ -82,6 +84,7 @@ pub fn read(model: &Model) -> ModelNumbers {
         refusals: Arc::clone(&model.refusals),
         writer: Arc::clone(model.writer.statistics()),
         is_leader: model.writer.leadership().is_held(),
+        silent_hosts: model.silent_hosts.value(),
         unanswered: model.writer.unanswered(),
         snapshot_statistics: Arc::clone(model.store.statistics()),
         snapshot: model.store.newest(),

@@ -197,7 +197,7 @@ async fn a_reload_that_became_obsolete_is_given_up_after_its_statement() {
     let (whole, all) = statements(u32::MAX);
     let (given_up, few) = (statements(0), statements(2));
     assert!(whole && !given_up.0 && !few.0);
-    assert_eq!((all - given_up.1, all - few.1), (6 + collations, 4 + collations));
+    assert_eq!((all - given_up.1, all - few.1), (7 + collations, 5 + collations));
 }
 
 #[actix_web::test]

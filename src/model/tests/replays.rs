@@ -5,6 +5,7 @@
 
 mod commands;
 mod descriptions;
+mod hosts;
 mod searches;
 mod workloads;
 
@@ -27,11 +28,12 @@ const SEEDS: u64 = 3;
 const FULL_SEEDS: u64 = 8;
 
 /// placet's tables whose rows differ between processes or databases. `TABLES` has the descriptions by provider.
-const NOT_COMPARED: [&str; 6] = [
+const NOT_COMPARED: [&str; 7] = [
     "placet_migrations",
     "placet_writers",
     "placet_changes",
     "placet_epoch",
+    "placet_leader",
     "placet_claims",
     "placet_descriptions",
 ];

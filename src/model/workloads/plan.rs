@@ -301,7 +301,10 @@ fn release(planning: &Planning<'_>, draft: &mut Draft) {
         return;
     }
     let snapshot = &planning.job.snapshot;
-    let is_lost = |host: u32| snapshot.state(list.slots[host as usize]) == ProviderState::Lost;
+    let is_lost = |host: u32| {
+        let state = snapshot.state(list.slots[host as usize]);
+        matches!(state, ProviderState::Lost | ProviderState::Unknown)
+    };
     let replicas = draft.kept.iter().map(|it| placing::Releasable {
         role: it.role,
         hosts: it.hosts.clone(),

@@ -36,21 +36,30 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
         ("allocations:delete", &["placet:workloads:delete"]),
         (
             "resource_providers:list",
-            &["placet:domains:list", "placet:providers:list"],
+            &["placet:hosts:list", "placet:domains:list", "placet:providers:list"],
         ),
-        ("resource_providers:show", &["placet:providers:show"]),
+        (
+            "resource_providers:show",
+            &["placet:hosts:show", "placet:providers:show"],
+        ),
         (
             "resource_providers:usages",
             &["placet:capacity:show", "placet:domains:list"],
         ),
-        ("resource_providers:update", &["placet:providers:update"]),
+        (
+            "resource_providers:update",
+            &["placet:hosts:report", "placet:providers:update"],
+        ),
         ("resource_providers:traits:update", &["placet:providers:update"]),
         (
             "resource_providers:inventories:list",
             &["placet:explain:show", "placet:limits:list"],
         ),
         ("resource_providers:inventories:show", &["placet:limits:show"]),
-        ("resource_providers:inventories:update", &["placet:limits:update"]),
+        (
+            "resource_providers:inventories:update",
+            &["placet:hosts:report", "placet:limits:update"],
+        ),
         (
             "usages",
             &[

@@ -52,10 +52,10 @@ impl Snapshot {
             return;
         }
         self.described.providers += usize::from(!description.is_empty());
-        self.described.not_up += usize::from(description.state != ProviderState::Up);
+        self.described.not_up += usize::from(description.counted_state() != ProviderState::Up);
         self.drop_inherited(slot);
         self.described.providers -= usize::from(!old.is_empty());
-        self.described.not_up -= usize::from(old.state != ProviderState::Up);
+        self.described.not_up -= usize::from(old.counted_state() != ProviderState::Up);
         if let Some(described) = &mut self.blocks.get_mut(slot.block()).described {
             let own = Arc::make_mut(&mut Arc::make_mut(described).own);
             own.set(slot.lane(), description, &mut self.described.names);
@@ -94,6 +94,7 @@ impl Snapshot {
             if own.state != ProviderState::Up {
                 effective.state = own.state;
             }
+            effective.is_unknown |= own.is_unknown;
         }
         effective
     }
@@ -141,6 +142,14 @@ impl Snapshot {
     /// Whether every provider is up.
     pub fn are_all_up(&self) -> bool {
         self.described.not_up == 0
+    }
+
+    /// The state that a person gave a provider: its own, or if its own is `Up` the nearest state of an ancestor that is
+    /// not `Up`.
+    pub fn given_state(&self, slot: Slot) -> ProviderState {
+        let given = |slot: Slot| self.own_of(slot).map(|own| own.given_state(slot.lane()));
+        let mut states = self.lineage(slot).filter_map(given);
+        states.find(|&state| state != ProviderState::Up).unwrap_or_default()
     }
 
     /// The own state of a provider, without the states of its ancestors.

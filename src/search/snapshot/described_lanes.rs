@@ -24,8 +24,10 @@ pub(in crate::search) struct DescribedLanes {
     properties: Lanes<(NameId, Option<PropertyValue>)>,
     /// By dimension and path.
     domains: Lanes<(NameId, Arc<str>)>,
-    /// The states other than `Up`.
+    /// The states other than `Up` that a person gave.
     states: Lanes<ProviderState>,
+    /// The lanes of hosts without a lease.
+    unknown: u64,
 }
 
 /// The columns of a block without descriptions.
@@ -33,6 +35,7 @@ pub(super) static UNDESCRIBED: DescribedLanes = DescribedLanes {
     properties: Lanes::EMPTY,
     domains: Lanes::EMPTY,
     states: Lanes::EMPTY,
+    unknown: 0,
 };
 
 impl DescribedLanes {
@@ -65,19 +68,33 @@ impl DescribedLanes {
         Some(path)
     }
 
-    pub fn state(&self, lane: usize) -> ProviderState {
+    /// The state that a person gave.
+    pub fn given_state(&self, lane: usize) -> ProviderState {
         self.states.of(lane).next().copied().unwrap_or_default()
+    }
+
+    /// As [`Description::counted_state`].
+    pub fn state(&self, lane: usize) -> ProviderState {
+        match self.given_state(lane) {
+            ProviderState::Up if self.is_unknown(lane) => ProviderState::Unknown,
+            state => state,
+        }
+    }
+
+    fn is_unknown(&self, lane: usize) -> bool {
+        self.unknown >> lane & 1 == 1
     }
 
     /// The lanes in a state other than `Up`.
     pub fn not_up(&self) -> u64 {
-        self.states.iter().fold(0, |all, (_, lanes)| all | lanes)
+        self.states.iter().fold(self.unknown, |all, (_, lanes)| all | lanes)
     }
 
     /// The description of a lane.
     pub fn of(&self, lane: usize, names: &DescriptionNames) -> Description {
         let mut description = Description {
-            state: self.state(lane),
+            state: self.given_state(lane),
+            is_unknown: self.is_unknown(lane),
             ..Description::default()
         };
         for (name, value) in self.properties.of(lane) {
@@ -102,6 +119,7 @@ impl DescribedLanes {
             properties,
             domains,
             state,
+            is_unknown,
         } = description;
         let mut values = Vec::with_capacity(properties.len() + 1);
         if let Some(kind) = kind {
@@ -118,5 +136,6 @@ impl DescribedLanes {
         self.domains.set(lane, paths);
         self.states
             .set(lane, Some(*state).filter(|state| *state != ProviderState::Up));
+        self.unknown = self.unknown & !(1 << lane) | u64::from(*is_unknown) << lane;
     }
 }

@@ -19,7 +19,10 @@ pub struct Description {
     pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
     /// By dimension, a path whose segments are separated by `/`, as `domain_path` returns it.
     pub domains: BTreeMap<Arc<str>, Arc<str>>,
+    /// The state that a person gave. Never [`ProviderState::Unknown`].
     pub state: ProviderState,
+    /// Whether the lease of the host is over. No client writes this, and no row of a description has it.
+    pub is_unknown: bool,
 }
 
 /// A typed value. Values of different types are never equal, and only integers are ordered.
@@ -38,19 +41,26 @@ pub enum ProviderState {
     Draining,
     Off,
     Lost,
+    /// Not given by a person: the lease of the host is over, and whether the host works is unknown.
+    Unknown,
 }
 
 impl ProviderState {
     /// All states with their names.
-    pub const ALL: [(&'static str, ProviderState); 4] = [
+    pub const ALL: [(&'static str, ProviderState); 5] = [
         ("up", ProviderState::Up),
         ("draining", ProviderState::Draining),
         ("off", ProviderState::Off),
         ("lost", ProviderState::Lost),
+        ("unknown", ProviderState::Unknown),
     ];
 
+    /// The states that a person gives.
+    pub const GIVEN: &'static [(&'static str, ProviderState)] = ProviderState::ALL.split_at(4).0;
+
+    /// The state of this name that a person gives.
     pub fn by_name(name: &str) -> Option<ProviderState> {
-        let found = ProviderState::ALL.iter().find(|(known, _)| *known == name);
+        let found = ProviderState::GIVEN.iter().find(|(known, _)| *known == name);
         found.map(|&(_, state)| state)
     }
 
@@ -60,6 +70,14 @@ impl ProviderState {
 }
 
 impl Description {
+    /// The state that counts for claims: that of a person, or [`ProviderState::Unknown`] without a lease.
+    pub fn counted_state(&self) -> ProviderState {
+        match self.state {
+            ProviderState::Up if self.is_unknown => ProviderState::Unknown,
+            state => state,
+        }
+    }
+
     /// Whether the description says nothing, and needs no room in the snapshot.
     pub fn is_empty(&self) -> bool {
         *self == Description::default()
@@ -93,9 +111,10 @@ mod tests {
 
     #[test]
     fn a_state_has_a_name() {
-        for (name, state) in ProviderState::ALL {
+        for &(name, state) in ProviderState::GIVEN {
             assert_eq!((ProviderState::by_name(name), state.name()), (Some(state), name));
         }
+        assert_eq!(ProviderState::by_name("unknown"), None, "a person does not say so");
         assert_eq!(ProviderState::by_name("UP"), None);
     }
 }

@@ -52,11 +52,14 @@ fn description() -> impl Strategy<Value = Description> {
         0..3,
     );
     let properties = btree_map("[abc]".prop_map(Arc::from), value(), 0..4);
-    (kind, properties, domains, states).prop_map(|(kind, properties, domains, state)| Description {
+    let unknown = prop_oneof![9 => Just(false), 1 => Just(true)];
+    let parts = (kind, properties, domains, states, unknown);
+    parts.prop_map(|(kind, properties, domains, state, is_unknown)| Description {
         kind,
         properties,
         domains,
         state,
+        is_unknown,
     })
 }
 

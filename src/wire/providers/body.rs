@@ -125,7 +125,7 @@ impl Serialize for PropertyBody {
 }
 
 impl Named for ProviderState {
-    const NAMES: &'static [(&'static str, ProviderState)] = &ProviderState::ALL;
+    const NAMES: &'static [(&'static str, ProviderState)] = ProviderState::GIVEN;
 }
 
 fn check_count(path: &str, count: usize, max: usize, mistakes: &mut Vec<String>) {
@@ -164,8 +164,37 @@ pub fn describe(
             properties: properties(path, body.properties, before, mistakes),
             domains: domains(path, body.domains, before, mistakes),
             state: body.state.0,
+            is_unknown: false,
         },
     }
+}
+
+/// The type, the properties and the domains of a report.
+type ReportedParts = (
+    Option<Text<1, MAX_TEXT>>,
+    BTreeMap<String, Option<PropertyBody>>,
+    BTreeMap<String, String>,
+);
+
+/// Checks the description of a provider in a report, as [`describe`]. `state` is that of a new provider.
+pub fn describe_reported(
+    provider: &str,
+    path: &str,
+    (kind, properties, domains): ReportedParts,
+    state: ProviderState,
+    mistakes: &mut Vec<String>,
+) -> Describe {
+    let body = DescribeBody {
+        uuid: None,
+        name: None,
+        generation: Nullable(None),
+        kind,
+        properties,
+        domains,
+        state: Name(state),
+        _note: None,
+    };
+    describe(provider.to_owned(), path, body, &Description::default(), mistakes)
 }
 
 fn properties(

@@ -240,6 +240,6 @@ fn parts<'a>(page: &'a ProviderPage, slot: Slot, fields: &[ProviderField]) -> Pa
                 })
                 .collect()
         }),
-        state: has(ProviderField::State).map(|()| Name(snapshot.state(slot))),
+        state: has(ProviderField::State).map(|()| Name(snapshot.given_state(slot))),
     }
 }

@@ -94,6 +94,7 @@ fn shown() -> Described {
                 .map(|(dimension, path)| (dimension.into(), path.into()))
                 .into(),
             state: ProviderState::Draining,
+            is_unknown: false,
         },
         nova_still_claims: false,
     }

@@ -182,6 +182,11 @@ impl Cases {
             ("POST", "/v1/claims") => Case::new(409, route.path, candidates(bytes)),
             ("GET", "/v1/domains") => get(format!("{}?dimension=fault&limit={}", route.path, domains())),
             ("PUT", "/v1/providers") => Case::new(200, route.path, descriptions(self.fresh_page(), PAGE, bytes)),
+            ("GET", "/v1/hosts/{uuid}") => get(format!("/v1/hosts/{}", class(1))),
+            ("PUT", "/v1/hosts/{uuid}/report") => {
+                let url = format!("/v1/hosts/{}/report", provider(fresh));
+                Case::new(200, url, report(fresh, bytes))
+            }
             ("GET", "/v1/providers/{uuid}") => get(format!("/v1/providers/{}", provider(1))),
             ("PUT", "/v1/providers/{uuid}") => {
                 let mut described = description(fresh);
@@ -332,4 +337,18 @@ fn candidates(bytes: usize) -> Value {
         json!({"uuid": new_consumer(at), "project_id": "p", "user_id": "u", "candidates": candidates})
     });
     json!({"consumers": consumers.collect::<Vec<_>>()})
+}
+
+/// A report with the most providers, each with inventories and traits.
+fn report(host: usize, bytes: usize) -> Value {
+    let own = |at: usize| {
+        json!({
+            "uuid": new_consumer(host * 10_000 + at),
+            "name": format!("own-{host}-{at}"),
+            "inventories": {"VCPU": {"total": 10}, "CUSTOM_1": {"total": 10}},
+            "traits": ["CUSTOM_1"],
+        })
+    };
+    let providers: Vec<Value> = (0..1_000.min(bytes / 160)).map(own).collect();
+    json!({"holder": "agent", "boot": "boot", "number": 1, "providers": providers})
 }

@@ -21,11 +21,13 @@ pub const RARE: usize = MANY;
 const PLACES: usize = 10;
 
 /// placet's tables whose rows are made above, by requests, or by processes.
-const NOT_FILLED: [&str; 9] = [
+const NOT_FILLED: [&str; 11] = [
     "placet_migrations",
     "placet_writers",
     "placet_changes",
     "placet_epoch",
+    "placet_leader",
+    "placet_hosts",
     "placet_claims",
     "placet_descriptions",
     "placet_workloads",
@@ -101,6 +103,10 @@ pub fn rows() -> String {
             "allocations (resource_provider_id, consumer_id, resource_class_id, used, created_at)
              SELECT 1, printf('22222222-2222-4222-8222-%012d', i), 0, 1, {now} FROM n
              UNION ALL SELECT i, '22222222-2222-4222-8222-000000000001', 0, 1, {now} FROM n WHERE i BETWEEN 2 AND {USED}"
+        ),
+        format!(
+            r#"placet_hosts (host, created_at, body)
+             SELECT 'CUSTOM_' || i, {now}, '{{"description":null,"providers":[]}}' FROM n"#
         ),
         format!(
             "placet_workloads (uuid, project_id, name, user_id, created_at, generation, revision, body, named)

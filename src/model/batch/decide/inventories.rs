@@ -28,39 +28,44 @@ impl Write for Replace {
     }
 
     fn decide(&self, state: &mut State, _: &Rules) -> Result<Inventories> {
-        let id = find(state, &self.provider)?;
-        check_generation(state, id, self.generation)?;
-        let stored = stored_uuid(state, id);
-        for (class, inventory) in &self.inventories {
-            check_capacity("update", &stored, class, inventory, self.reserved_may_equal_total)?;
-        }
-        let mut requested = BTreeMap::new();
-        for (class, inventory) in &self.inventories {
-            let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
-                class: class.clone(),
-                provider: stored.clone(),
-            })?;
-            requested.insert(class_id, *inventory);
-        }
-        if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
-            return Err(Error::InventoriesInUse {
-                classes,
-                provider: stored.clone(),
-            });
-        }
-        let moves = state.check_moves(vec![id])?;
-        for (class, inventory) in &requested {
-            warn_over_capacity(state, id, *class, inventory);
-            state.rewrite_inventory(id, *class);
-        }
-        state.edit(id, |row| row.inventories = requested);
-        state.move_generations(moves);
-        let written = self
-            .inventories
-            .iter()
-            .map(|(class, inventory)| (class.as_str().into(), *inventory));
-        Ok(answer(state, id, written.collect()))
+        replace(state, self)
     }
+}
+
+/// Replaces the inventories of a provider.
+pub fn replace(state: &mut State, replace: &Replace) -> Result<Inventories> {
+    let id = find(state, &replace.provider)?;
+    check_generation(state, id, replace.generation)?;
+    let stored = stored_uuid(state, id);
+    for (class, inventory) in &replace.inventories {
+        check_capacity("update", &stored, class, inventory, replace.reserved_may_equal_total)?;
+    }
+    let mut requested = BTreeMap::new();
+    for (class, inventory) in &replace.inventories {
+        let class_id = state.class_id(class).ok_or_else(|| Error::UnknownClassInInventory {
+            class: class.clone(),
+            provider: stored.clone(),
+        })?;
+        requested.insert(class_id, *inventory);
+    }
+    if let Some(classes) = in_use(state, id, |class| !requested.contains_key(&class)) {
+        return Err(Error::InventoriesInUse {
+            classes,
+            provider: stored.clone(),
+        });
+    }
+    let moves = state.check_moves(vec![id])?;
+    for (class, inventory) in &requested {
+        warn_over_capacity(state, id, *class, inventory);
+        state.rewrite_inventory(id, *class);
+    }
+    state.edit(id, |row| row.inventories = requested);
+    state.move_generations(moves);
+    let written = replace
+        .inventories
+        .iter()
+        .map(|(class, inventory)| (class.as_str().into(), *inventory));
+    Ok(answer(state, id, written.collect()))
 }
 
 /// `POST …/inventories`.

@@ -56,8 +56,11 @@ impl Write for DescribeAll {
         let ids = found(state, self)?;
         check_names(state, self, &ids)?;
         check_generations(state, &self.providers, self.is_list, &ids)?;
-        domains::check(state, self, &ids, rules.read_spec)?;
-        replace(state, &self.providers, &ids)
+        if !self.is_forced {
+            domains::check(state, &self.providers, &ids, rules.read_spec)?;
+        }
+        let allowed = all_allowed(state, &self.providers, &ids);
+        replace(state, allowed)
     }
 }
 
@@ -101,18 +104,21 @@ impl Write for SetStates {
             return Err(wanted.without_hosts());
         }
         check_generations(state, &providers, false, &ids)?;
-        replace(state, &providers, &ids)
+        let allowed = all_allowed(state, &providers, &ids);
+        replace(state, allowed)
     }
 }
 
-/// Replaces the descriptions of providers that have these ids, after all checks but the last.
-fn replace(state: &mut State, providers: &[Describe], ids: &[ProviderId]) -> Result<Vec<Described>> {
+/// The changes of providers that have these ids.
+fn all_allowed<'a>(state: &mut State, providers: &'a [Describe], ids: &[ProviderId]) -> Vec<Allowed<'a>> {
     let disabled = state.trait_id(DISABLED_TRAIT);
-    let allowed: Vec<Allowed<'_>> = ids
-        .iter()
-        .zip(providers)
-        .map(|(id, new)| allowed(state, *id, new, disabled))
-        .collect();
+    let both = ids.iter().zip(providers);
+    both.map(|(id, new)| allowed(state, *id, new, disabled)).collect()
+}
+
+/// Replaces descriptions, after all checks but the last.
+fn replace(state: &mut State, allowed: Vec<Allowed<'_>>) -> Result<Vec<Described>> {
+    let disabled = state.trait_id(DISABLED_TRAIT);
     let refuting = allowed.iter().filter(|it| it.refutes_claims).map(|it| it.id);
     let mut moved = state.with_all_below(refuting.collect());
     let with_other_traits = allowed.iter().filter(|it| it.trait_change.is_some());
@@ -123,6 +129,20 @@ fn replace(state: &mut State, providers: &[Describe], ids: &[ProviderId]) -> Res
     }
     state.move_generations(moves);
     Ok(allowed.iter().map(|it| described(state, it)).collect())
+}
+
+/// Replaces the description of a provider as its agent reports, by the generation of the present description. No
+/// generation of a provider moves for other domains.
+///
+/// # Errors
+/// [`Error::DomainInUse`], [`Error::ProviderGenerationLimit`].
+pub fn describe_one(state: &mut State, new: &Describe, id: ProviderId, rules: &Rules) -> Result<()> {
+    domains::check(state, std::slice::from_ref(new), &[id], rules.read_spec)?;
+    let disabled = state.trait_id(DISABLED_TRAIT);
+    let mut allowed = allowed(state, id, new, disabled);
+    // The generation of the host is not the agent's. A claim that was decided before may break a rule, and is shown.
+    allowed.refutes_claims = false;
+    replace(state, vec![allowed]).map(drop)
 }
 
 /// The ids of the providers, in the order of the command.

@@ -34,19 +34,8 @@ impl Write for Replace {
         if state.provider(id).is_some_and(|row| row.generation != self.generation) {
             return Err(Error::StaleProviderGeneration);
         }
+        replace(state, id, &self.traits)?;
         let requested: BTreeSet<&str> = self.traits.iter().map(String::as_str).collect();
-        let unknown: Vec<&str> = requested
-            .iter()
-            .copied()
-            .filter(|name| state.trait_id(name).is_none())
-            .collect();
-        if !unknown.is_empty() {
-            return Err(Error::UnknownTraits {
-                names: unknown.join(", "),
-            });
-        }
-        let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
-        set(state, id, ids)?;
         let traits = requested
             .iter()
             .map(|name| Trait {
@@ -71,6 +60,23 @@ impl Write for Clear {
         let id = find(state, &self.provider)?;
         set(state, id, BTreeSet::new())
     }
+}
+
+/// Replaces the traits of a provider.
+///
+/// # Errors
+/// [`Error::UnknownTraits`].
+pub fn replace(state: &mut State, id: ProviderId, names: &[String]) -> Result<()> {
+    let requested: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+    let unknown = requested.iter().copied().filter(|name| state.trait_id(name).is_none());
+    let unknown: Vec<&str> = unknown.collect();
+    if !unknown.is_empty() {
+        return Err(Error::UnknownTraits {
+            names: unknown.join(", "),
+        });
+    }
+    let ids = requested.iter().filter_map(|name| state.trait_id(name)).collect();
+    set(state, id, ids)
 }
 
 /// Sets the provider's traits, and moves the generation if the traits differ.

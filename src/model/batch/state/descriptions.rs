@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{ProviderEntry, State};
 use crate::model::batch::entry::changed;
+use crate::model::hosts::{Health, LeaseRow};
 use crate::model::providers::DescriptionRow;
 use crate::search::{ProviderId, ProviderState, SHARING_TRAIT};
 
@@ -25,7 +26,11 @@ impl State {
         let (mut next, mut seen) = (Some(id), BTreeSet::new());
         while let Some(id) = next.filter(|id| seen.insert(*id)) {
             let (before, parent) = self.base.state_and_parent(id);
-            let state = self.description(id).map_or(before, |row| row.description.state);
+            let described = self.description(id).map(|row| row.description.state);
+            let state = match described {
+                Some(ProviderState::Up) if before == ProviderState::Unknown => before,
+                described => described.unwrap_or(before),
+            };
             if state != ProviderState::Up {
                 return state;
             }
@@ -33,6 +38,15 @@ impl State {
             next = moved.unwrap_or(parent);
         }
         ProviderState::Up
+    }
+
+    /// The hosts whose health the batch changes.
+    pub fn hosts_of_other_health(&self) -> BTreeSet<ProviderId> {
+        let leases = self.own.tables.entries::<LeaseRow>().into_iter().flatten();
+        let health = |row: &Option<LeaseRow>| row.as_ref().map_or(Health::Up, |row| row.health);
+        let is_unknown = |row: &Option<LeaseRow>| health(row) == Health::Unknown;
+        let other = leases.filter(|(_, entry)| is_unknown(&entry.base) != is_unknown(&entry.now));
+        other.filter_map(|(host, _)| self.find_provider(host)).collect()
     }
 
     /// Whether a provider shares resources with further trees now, and so is no host. Only for the providers described

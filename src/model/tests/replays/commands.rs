@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 
 use super::super::{Inventory, Level, uuid};
-use super::{descriptions, workloads};
+use super::{descriptions, hosts, workloads};
 use crate::db::schema::{
     consumers, placet_descriptions, placet_limits, placet_workloads, resource_providers as provider_rows,
 };
@@ -20,7 +20,7 @@ use crate::model::{aggregates, inventories, resource_classes, resource_providers
 
 const CLASSES: [&str; 5] = ["VCPU", "MEMORY_MB", "CUSTOM_A", "CUSTOM_B", "CUSTOM_C"];
 /// Two standard traits, and three custom traits.
-const TRAITS: [&str; 5] = ["HW_CPU_X86_AVX", DISABLED_TRAIT, "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
+pub const TRAITS: [&str; 5] = ["HW_CPU_X86_AVX", DISABLED_TRAIT, "CUSTOM_T1", "CUSTOM_T2", "CUSTOM_T3"];
 const AGGREGATES: [&str; 3] = ["a1", "a2", "a3"];
 
 /// A random generator, which gives the same numbers for the same seed.
@@ -46,7 +46,7 @@ impl Rng {
         all[self.below(all.len() as u64) as usize]
     }
 
-    fn some(&mut self, all: &[&str]) -> Vec<String> {
+    pub fn some(&mut self, all: &[&str]) -> Vec<String> {
         all.iter()
             .filter(|_| self.chance(40))
             .map(|it| (*it).to_owned())
@@ -101,7 +101,7 @@ fn inventory(rng: &mut Rng) -> Inventory {
     }
 }
 
-fn inventories(rng: &mut Rng) -> Vec<(String, Inventory)> {
+pub fn inventories(rng: &mut Rng) -> Vec<(String, Inventory)> {
     rng.some(&CLASSES)
         .into_iter()
         .map(|class| (class, inventory(rng)))
@@ -221,7 +221,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
         }
         26..42 => on_inventories(rng, known),
         42..54 => on_traits_and_aggregates(rng, known),
-        54..60 => on_classes(rng),
+        54..58 => on_classes(rng),
+        58..60 => hosts::report(rng),
         60..64 => reshape(rng, known),
         64..84 => claim(rng, known),
         84..89 => claim_first(rng, known),

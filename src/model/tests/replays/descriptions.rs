@@ -69,7 +69,7 @@ pub fn set_states(rng: &mut Rng) -> Command {
     SetStates { hosts, wanted }.into_command()
 }
 
-fn description(rng: &mut Rng) -> Description {
+pub fn description(rng: &mut Rng) -> Description {
     let mut description = Description {
         kind: rng.chance(25).then(|| "big".into()),
         state: state(rng),

@@ -336,8 +336,8 @@ async fn found_p13_domains_and_sums_count_no_pool_as_a_host() {
     );
     assert_eq!(page("upgrade"), []);
     assert!(!snapshot.has_dimension("upgrade"));
-    assert_eq!(crate::search::totals(&snapshot, 10).hosts, [4, 0, 0, 0]);
-    assert_eq!(crate::search::totals(&snapshot, 10).pools, [2, 0, 0, 0]);
+    assert_eq!(crate::search::totals(&snapshot, 10).hosts, [4, 0, 0, 0, 0]);
+    assert_eq!(crate::search::totals(&snapshot, 10).pools, [2, 0, 0, 0, 0]);
     let workload = put(WORKLOAD, None, spec(2, Some(vec![spread(Mode::OneEach, &["upgrade"])])));
     assert!(matches!(place(&f.model, workload).await, Err(Error::BadRequest { .. })));
 }

@@ -65,7 +65,11 @@ impl Described<'_> {
 
     /// Whether a provider may serve a group, as far as the description decides.
     pub(super) fn may_give(&self, row: &ProviderRow, request: &Request, group: &Group) -> bool {
-        let is_up = || self.lineage(row).iter().all(|own| own.state == ProviderState::Up);
+        let is_up = || {
+            self.lineage(row)
+                .iter()
+                .all(|own| own.state == ProviderState::Up && !own.is_unknown)
+        };
         (!request.host.only_up || is_up()) && self.meets(row, &group.condition)
     }
 }

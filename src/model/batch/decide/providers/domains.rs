@@ -7,18 +7,15 @@ use std::sync::Arc;
 
 use crate::error::{Error, Reason, ReasonCode, Reasons, Result};
 use crate::model::batch::state::State;
-use crate::model::providers::{Describe, DescribeAll};
+use crate::model::providers::Describe;
 use crate::model::workloads::spec::ReadSpec;
 use crate::search::ProviderId;
 
 /// # Errors
 /// [`Error::DomainInUse`], with a reason for each host, dimension and workload.
-pub fn check(state: &mut State, command: &DescribeAll, ids: &[ProviderId], read_spec: ReadSpec) -> Result<()> {
-    if command.is_forced {
-        return Ok(());
-    }
+pub fn check(state: &mut State, descriptions: &[Describe], ids: &[ProviderId], read_spec: ReadSpec) -> Result<()> {
     let mut reasons = Reasons::default();
-    for (id, new) in ids.iter().zip(&command.providers) {
+    for (id, new) in ids.iter().zip(descriptions) {
         let is_root = state.provider(*id).is_some_and(|row| row.parent.is_none());
         if !is_root || state.is_sharing(*id) {
             continue;

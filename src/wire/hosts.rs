@@ -1,0 +1,406 @@
+//! `/v1/hosts`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::bad_request;
+use super::native::{
+    Bounded, InDomain, Name, Named, NoParameters, Noun, NounOperation, PageLimit, Text, Uuid, Whole, read_body,
+    read_query,
+};
+use super::output::json;
+use super::providers::{PropertyBody, describe_reported};
+use crate::error::Result;
+use crate::model::hosts::{
+    Health, HostPage, HostQuestion, HostReport, HostView, Reported, ReportedLease, ReportedProvider,
+};
+use crate::model::inventories::Inventory;
+use crate::model::resource_providers::Create;
+use crate::search::ProviderState;
+
+/// The description of the noun.
+pub static NOUN: Noun = Noun {
+    name: "hosts",
+    about: "Hosts whose agents report: what the agent owns below the host, and the lease by which the host counts as \
+        alive.",
+    field: Some(("uuid", "The uuid of the host, which is a root provider.")),
+    operations: &[
+        NounOperation::new::<ListParameters>(
+            "GET /v1/hosts",
+            "List the hosts that report",
+            "By uuid, at most `limit` (1000 by default) after the host `after`. `next` is the `after` of the next \
+            page, or null. `state` is what a person said, and `health` what the lease says: an `unknown` host gets \
+            nothing new on `/v1`, and what stands there stays. A host without a report is not listed.",
+        )
+        .answer::<ReportingHosts>(),
+        NounOperation::new::<NoParameters>(
+            "GET /v1/hosts/{uuid}",
+            "Show a host that reports",
+            "The lease of the host, and the providers that its agent owns.",
+        )
+        .answer::<ReportingHostAnswer>()
+        .refusals(&["BadRequest", "DuplicateQueryKey", "NotFound"]),
+        NounOperation::new::<ReportParameters>(
+            "PUT /v1/hosts/{uuid}/report",
+            "Report what a host has",
+            "What an agent says of its host, and the renewal of the lease. The report has all providers that the \
+            agent owns: missing ones are deleted, or kept and `gone` while they have allocations. Inventories, traits \
+            and generation of the host are not touched, unless the host is among `providers` because the agent made \
+            it. `type`, `properties` and `domains` describe the host, unless a different client has described it. A custom \
+            class or trait that does not exist is created. A part that is refused, such as a provider of a \
+            different client, is named by its path in a 409, and all other parts are stored. \
+            A report that says the same as the last one renews the lease alone. `number` rises with each report of a \
+            `boot`; an older report is refused. While a lease holds, a different `holder` is refused. The first \
+            report binds the host to the user who sent it. With `dry_run=true` nothing is written.",
+        )
+        .body::<ReportBody>()
+        .answer::<ReportAnswer>()
+        .refusals(&[
+            "BadRequest",
+            "DuplicateQueryKey",
+            "ProviderNotFound",
+            "NotOwner",
+            "LeaseHeld",
+            "OldReport",
+            "ReportRefused",
+        ]),
+    ],
+};
+
+impl Named for Health {
+    const NAMES: &'static [(&'static str, Health)] = &Health::ALL;
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ListParameters {
+    /// `up`, `draining`, `off` or `lost`: the state of the host.
+    state: Option<Name<ProviderState>>,
+    /// `up` or `unknown`: the health of the host.
+    health: Option<Name<Health>>,
+    /// A domain of the host, as `dimension:path`, with the domains inside.
+    in_domain: Option<InDomain>,
+    /// The most hosts of the page.
+    #[serde(default)]
+    limit: PageLimit,
+    /// The uuid of the host after which the page begins.
+    after: Option<Text<1, 36>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReportParameters {
+    /// `true`: nothing is written. The refusals are those that the report would have.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// The most providers of a report.
+const MAX_PROVIDERS: usize = 1_000;
+/// The shortest and the longest term of a lease, in seconds.
+const MIN_TERM: i64 = 5;
+const MAX_TERM: i64 = 86_400;
+/// The term of a lease without a wish, in seconds.
+const DEFAULT_TERM: i64 = 60;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReportBody {
+    /// The name of the agent, which the agent keeps when it starts again.
+    holder: Text<1, 255>,
+    /// A text that is new after each boot of the host, such as the content of `/proc/sys/kernel/random/boot_id`.
+    boot: Text<1, 64>,
+    /// A number that rises with each report of a boot.
+    number: Whole<0, { i64::MAX }>,
+    /// For how many seconds the lease holds: 60 by default. An agent reports at least three times in this time.
+    lease: Option<Whole<MIN_TERM, MAX_TERM>>,
+    /// The type of the host: any text.
+    #[serde(rename = "type")]
+    kind: Option<Text<1, 255>>,
+    /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
+    #[serde(default)]
+    properties: BTreeMap<String, Option<PropertyBody>>,
+    /// The domains by dimension, each a path such as `fd:/dc1/r0`.
+    #[serde(default)]
+    domains: BTreeMap<String, String>,
+    /// The providers that the agent owns. A parent comes before its children.
+    #[serde(default = "no_providers")]
+    providers: Bounded<OwnProviderBody, 0, MAX_PROVIDERS>,
+}
+
+fn no_providers() -> Bounded<OwnProviderBody, 0, MAX_PROVIDERS> {
+    Bounded(Vec::new())
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OwnProviderBody {
+    /// The uuid of the provider.
+    uuid: Uuid,
+    /// The name of the provider, which no other provider has.
+    name: Text<1, 200>,
+    /// The uuid of the parent: the host by default, or a provider before this one.
+    parent_provider_uuid: Option<Uuid>,
+    /// The type of the provider: any text.
+    #[serde(rename = "type")]
+    kind: Option<Text<1, 255>>,
+    /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
+    #[serde(default)]
+    properties: BTreeMap<String, Option<PropertyBody>>,
+    /// The domains by dimension, each a path such as `fd:/dc1/r0`.
+    #[serde(default)]
+    domains: BTreeMap<String, String>,
+    /// The state of a new provider: `up` by default. Later a person's state stays.
+    #[serde(default)]
+    state: Name<ProviderState>,
+    /// The inventories by resource class.
+    #[serde(default)]
+    inventories: BTreeMap<String, InventoryBody>,
+    /// The names of the traits.
+    #[serde(default)]
+    traits: Vec<Text<1, 255>>,
+}
+
+/// A 32-bit amount.
+type Amount<const MIN: i64> = Whole<MIN, { i32::MAX as i64 }>;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct InventoryBody {
+    /// The amount that the provider has.
+    total: Amount<1>,
+    /// The amount that no client may claim: 0 by default.
+    reserved: Option<Amount<0>>,
+    /// The least amount of a claim: 1 by default.
+    min_unit: Option<Amount<1>>,
+    /// The greatest amount of a claim: no bound by default.
+    max_unit: Option<Amount<1>>,
+    /// The amount of a claim is a multiple: of 1 by default.
+    step_size: Option<Amount<1>>,
+    /// How often the amount may be claimed: 1.0 by default.
+    allocation_ratio: Option<f64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReportAnswer<'a> {
+    /// Until when the lease holds, by the database's clock, in UTC; `null` in a dry run of a first report.
+    lease_until: Option<&'a str>,
+    /// The work that is due on the host.
+    due: DueAnswer,
+}
+
+/// No work is due yet.
+#[derive(Serialize, JsonSchema)]
+struct DueAnswer {}
+
+#[derive(Serialize, JsonSchema)]
+struct ReportingHostAnswer<'a> {
+    /// The uuid of the host.
+    uuid: &'a str,
+    /// The name of the host; `null` if the host was deleted.
+    name: Option<&'a str>,
+    /// The state that a person gave: `up`, `draining`, `off` or `lost`.
+    state: Name<ProviderState>,
+    /// What the lease says: `up`, or `unknown` after the lease was over.
+    health: Name<Health>,
+    /// Whether the lease is over, and the host not yet `unknown`. That is so for about a second, or if too many hosts
+    /// fell silent at once.
+    overdue: bool,
+    /// The name of the agent.
+    holder: &'a str,
+    /// The user to whom the first report has bound the host.
+    user_id: &'a str,
+    /// For how many seconds the lease holds after a report.
+    lease: i32,
+    /// Until when the lease holds, by the database's clock, in UTC.
+    lease_until: &'a str,
+    /// The providers that the agent owns.
+    providers: Vec<OwnAnswer<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OwnAnswer<'a> {
+    /// The uuid of the provider.
+    uuid: &'a str,
+    /// The name of the provider.
+    name: &'a str,
+    /// Whether the last report lacks the provider, which has allocations or a child.
+    gone: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReportingHosts<'a> {
+    /// The hosts, by uuid.
+    hosts: Vec<ReportingHostAnswer<'a>>,
+    /// The `after` of the next page; `null` on the last page.
+    next: Option<&'a str>,
+}
+
+/// Reads the query string of `GET /v1/hosts`.
+///
+/// # Errors
+/// The first wrong parameter.
+pub fn read_list(query: &str) -> Result<HostQuestion> {
+    let parameters: ListParameters = read_query(query)?;
+    Ok(HostQuestion {
+        state: parameters.state.map(|state| state.0),
+        health: parameters.health.map(|health| health.0),
+        in_domain: parameters.in_domain.map(|domain| domain.0),
+        limit: parameters.limit.get(),
+        after: parameters.after.map(|uuid| uuid.0),
+    })
+}
+
+/// The caller of a report.
+pub struct HostReporter {
+    pub user: String,
+    /// Whether the caller may report for hosts of other users.
+    pub may_report_all: bool,
+}
+
+/// Reads `PUT /v1/hosts/{uuid}/report`, and whether the request is a dry run.
+///
+/// # Errors
+/// The first wrong member, or all mistakes of descriptions and names.
+pub fn read_report(host: &str, query: &str, body: &[u8], reporter: HostReporter) -> Result<(HostReport, bool)> {
+    let ReportParameters { dry_run } = read_query(query)?;
+    let Some(host) = super::uuid::canonical(host) else {
+        return bad_request(format!("{host:?} is not a uuid."));
+    };
+    let read: ReportBody = read_body(body)?;
+    let mut mistakes = Vec::new();
+    let parts = (read.kind, read.properties, read.domains);
+    let description = describe_reported(&host, "", parts, ProviderState::Up, &mut mistakes);
+    let providers = read.providers.0.into_iter().enumerate();
+    let providers = providers.map(|(at, own)| provider(&host, &format!("providers[{at}]."), own, &mut mistakes));
+    let providers: Vec<ReportedProvider> = providers.collect();
+    if !mistakes.is_empty() {
+        return bad_request(format!("{}.", mistakes.join("; ")));
+    }
+    let term = read.lease.map_or(DEFAULT_TERM, |term| term.0);
+    let report = HostReport {
+        user: reporter.user,
+        may_report_all: reporter.may_report_all,
+        lease: ReportedLease {
+            holder: read.holder.0,
+            boot: read.boot.0,
+            number: read.number.0,
+            term: i32::try_from(term).unwrap_or(i32::MAX),
+        },
+        digest: digest(body)?,
+        description,
+        providers,
+        host,
+    };
+    Ok((report, dry_run))
+}
+
+/// A digest of the body without the members that differ in each report. White space and the order of members are no
+/// difference.
+fn digest(body: &[u8]) -> Result<String> {
+    let mut value: Value = serde_json::from_slice(body).unwrap_or_default();
+    if let Some(members) = value.as_object_mut() {
+        members.remove("number");
+        members.remove("boot");
+    }
+    let text = value.to_string();
+    Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).to_string())
+}
+
+fn provider(host: &str, path: &str, own: OwnProviderBody, mistakes: &mut Vec<String>) -> ReportedProvider {
+    let uuid = own.uuid.0;
+    let parent = own.parent_provider_uuid.map_or_else(|| host.to_owned(), |uuid| uuid.0);
+    for name in own.inventories.keys() {
+        check_name(&format!("{path}inventories"), name, mistakes);
+    }
+    for name in &own.traits {
+        check_name(&format!("{path}traits"), &name.0, mistakes);
+    }
+    ReportedProvider {
+        description: describe_reported(
+            &uuid,
+            path,
+            (own.kind, own.properties, own.domains),
+            own.state.0,
+            mistakes,
+        ),
+        inventories: own
+            .inventories
+            .into_iter()
+            .map(|(class, body)| (class, inventory(body)))
+            .collect(),
+        traits: own.traits.into_iter().map(|name| name.0).collect(),
+        create: Create {
+            parent: (uuid != host).then_some(parent),
+            uuid,
+            name: own.name.0,
+        },
+    }
+}
+
+/// Checks the form of a name of a class or trait.
+fn check_name(path: &str, name: &str, mistakes: &mut Vec<String>) {
+    let is_allowed = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > 255 || !name.chars().all(is_allowed) {
+        mistakes.push(format!(
+            "{path}: {name:?} is no name; a name has letters from A to Z, digits and _"
+        ));
+    }
+}
+
+fn inventory(body: InventoryBody) -> Inventory {
+    let amount =
+        |given: Option<i64>, default: i32| given.map_or(default, |amount| i32::try_from(amount).unwrap_or(i32::MAX));
+    Inventory {
+        total: amount(Some(body.total.0), 0),
+        reserved: amount(body.reserved.map(|it| it.0), 0),
+        min_unit: amount(body.min_unit.map(|it| it.0), 1),
+        max_unit: amount(body.max_unit.map(|it| it.0), i32::MAX),
+        step_size: amount(body.step_size.map(|it| it.0), 1),
+        allocation_ratio: body.allocation_ratio.unwrap_or(1.0),
+    }
+}
+
+/// Writes the answer to a report.
+pub fn write_reported(reported: &Reported) -> Vec<u8> {
+    json(&ReportAnswer {
+        lease_until: reported.until.as_deref(),
+        due: DueAnswer {},
+    })
+}
+
+/// Writes a host.
+pub fn write_one(host: &HostView) -> Vec<u8> {
+    json(&answer(host))
+}
+
+/// Writes a page of hosts.
+pub fn write_list(page: &HostPage) -> Vec<u8> {
+    json(&ReportingHosts {
+        hosts: page.hosts.iter().map(answer).collect(),
+        next: page.next.as_deref(),
+    })
+}
+
+fn answer(host: &HostView) -> ReportingHostAnswer<'_> {
+    let own = host.providers.iter().map(|own| OwnAnswer {
+        uuid: &own.uuid,
+        name: &own.name,
+        gone: own.is_gone,
+    });
+    ReportingHostAnswer {
+        uuid: &host.uuid,
+        name: host.name.as_deref(),
+        state: Name(host.state),
+        health: Name(host.health),
+        overdue: host.is_overdue,
+        holder: &host.holder,
+        user_id: &host.user,
+        lease: host.term,
+        lease_until: &host.until,
+        providers: own.collect(),
+    }
+}
