@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use diesel::dsl::{count, sum};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 
 use super::allocations::UNKNOWN_TYPE;
 use super::reads::reader::Reader;
@@ -167,6 +168,17 @@ impl UsageGroup {
     }
 }
 
+/// Whether a consumer is of any of these types, as in [`ConsumersOf::types`].
+#[diesel::dsl::auto_type(no_type_alias)]
+fn is_of_types(types: &[Option<i32>]) -> _ {
+    let named: Vec<i32> = types.iter().copied().flatten().collect();
+    let is_untyped_wanted: bool = types.contains(&None);
+    let is_untyped = consumers::consumer_type_id.is_null();
+    consumers::consumer_type_id
+        .eq_any(named)
+        .or(is_untyped.and(is_untyped_wanted.into_sql::<Bool>()))
+}
+
 /// The number of consumers with allocations, by type. A consumer with several classes counts once.
 fn count_consumers(conn: &mut DbConnection, of: &ConsumersOf) -> QueryResult<Vec<(Option<i32>, i64)>> {
     let mut counts = allocations::table
@@ -186,12 +198,7 @@ fn count_consumers(conn: &mut DbConnection, of: &ConsumersOf) -> QueryResult<Vec
         counts = counts.filter(users::external_id.eq(user));
     }
     if let Some(types) = &of.types {
-        let is_one = consumers::consumer_type_id.eq_any(types.iter().flatten());
-        counts = if types.contains(&None) {
-            counts.filter(is_one.or(consumers::consumer_type_id.is_null()))
-        } else {
-            counts.filter(is_one)
-        };
+        counts = counts.filter(is_of_types(types));
     }
     counts.load(conn)
 }
@@ -224,12 +231,7 @@ fn sum_usages(conn: &mut DbConnection, of: &ConsumersOf) -> QueryResult<Vec<Usag
         sums = sums.filter(users::external_id.eq(user));
     }
     if let Some(types) = &of.types {
-        let is_one = consumers::consumer_type_id.eq_any(types.iter().flatten());
-        sums = if types.contains(&None) {
-            sums.filter(is_one.or(consumers::consumer_type_id.is_null()))
-        } else {
-            sums.filter(is_one)
-        };
+        sums = sums.filter(is_of_types(types));
     }
     sums.load(conn)
 }
