@@ -86,7 +86,7 @@ pub struct ConsumerBounds {
     pub most: Option<u64>,
     /// Whether both numbers are equal.
     pub is_exact: bool,
-    /// The class that ends first on most hosts.
+    /// The class that ends first on most hosts, or in the pools.
     pub limited_by: Option<Arc<str>>,
 }
 
@@ -168,7 +168,7 @@ impl RoomCounter<'_> {
             .of_capacity
             .map(|capacity| capacity.total(self.settings))
             .transpose()?;
-        let all = self.room(self.of_purpose.eligible(), count, hard);
+        let all = self.room(self.of_purpose.eligible(), count, hard)?;
         let page = by.map(|page| self.page(page)).transpose()?;
         let (parts, next) = page.unzip();
         Ok(CapacityReport {
@@ -212,11 +212,11 @@ impl RoomCounter<'_> {
         };
         Ok(RoomReport {
             name,
-            ..self.room(hosts, count, hard)
+            ..self.room(hosts, count, hard)?
         })
     }
 
-    fn room(&self, hosts: &[Slot], count: FitCount, hard: Option<FitCount>) -> RoomReport {
+    fn room(&self, hosts: &[Slot], count: FitCount, hard: Option<FitCount>) -> Result<RoomReport> {
         let name = |class| self.snapshot.catalog().class_name(class).cloned();
         let bounds = |count: FitCount| ConsumerBounds {
             found: count.found,
@@ -224,7 +224,8 @@ impl RoomCounter<'_> {
             is_exact: count.is_exact(),
             limited_by: count.limited_by.and_then(name),
         };
-        let classes = self.of_purpose.free(hosts).into_iter().filter_map(|free| {
+        let free = self.of_purpose.free(hosts, self.settings)?;
+        let classes = free.into_iter().filter_map(|free| {
             let limited = |amount| (!free.is_unlimited).then_some(amount);
             Some(FreeClass {
                 class: name(free.class)?,
@@ -233,13 +234,13 @@ impl RoomCounter<'_> {
                 largest: limited(free.largest),
             })
         });
-        RoomReport {
+        Ok(RoomReport {
             name: None,
             hosts: hosts.len(),
             count: bounds(count),
             hard: hard.map(bounds),
             classes: classes.collect(),
-        }
+        })
     }
 
     /// The hosts that can serve the query if room does not count, by the key of their part.

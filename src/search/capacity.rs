@@ -8,7 +8,8 @@
 //! hosts in turn (`pools`).
 //!
 //! Both bounds are equal where hosts do not share, and each host has one way, or ways without a common provider. Both
-//! are equal, too, if one pool serves a class of all hosts.
+//! are equal, too, if one pool serves a class of all hosts. A tree with too many ways to find all of them is bounded by
+//! the inventories of the tree.
 
 mod bound;
 mod fit_count;
@@ -51,14 +52,16 @@ impl<'s> Capacity<'s> {
             ..settings.clone()
         };
         let amounts = amounts(snapshot, request);
-        let mut finder = RoomFinder::new(snapshot, &amounts, &settings.interrupt);
+        let mut finder = RoomFinder::new(snapshot, &settings.interrupt);
         let mut search = search_of_trees(snapshot, request, AmountRulesByClass::default(), None, &settings)?;
-        search.each_way(|host, way, _| finder.add(host, way))?;
+        let has_all_ways = search.each_way(|host, way, _| finder.add(host, way))?;
         let mut rooms = finder.finish();
         let eligible = eligible(snapshot, request, &rooms, &settings)?;
         rooms.add_full(snapshot, &amounts, &eligible, &settings.interrupt)?;
-        if search.check_complete().is_err() {
-            rooms.bound_by_trees(snapshot, &amounts, &settings.interrupt)?;
+        if !has_all_ways {
+            // A tree that was given up may have any number of further ways.
+            let min_ways = search.check_complete().map_or(0, |()| MAX_WAYS);
+            rooms.bound_by_trees(min_ways, snapshot, &amounts, &settings.interrupt)?;
         }
         Ok(Capacity {
             snapshot,
@@ -90,12 +93,17 @@ impl<'s> Capacity<'s> {
             sum.add(room, &settings.interrupt);
             check_interrupt(&settings.interrupt)?;
         }
-        Ok(sum.finish())
+        let count = sum.finish(&settings.interrupt);
+        check_interrupt(&settings.interrupt)?;
+        Ok(count)
     }
 
     /// The free amounts of some hosts with the providers below, by class.
-    pub fn free(&self, hosts: &[Slot]) -> Vec<FreeAmount> {
-        free_amounts::of(self.snapshot, hosts, &self.amounts)
+    ///
+    /// # Errors
+    /// As of [`Self::total`].
+    pub fn free(&self, hosts: &[Slot], settings: &SearchSettings) -> Result<Vec<FreeAmount>> {
+        free_amounts::of(self.snapshot, hosts, &self.amounts, &settings.interrupt)
     }
 
     /// The hosts that can serve the request if room does not count.
@@ -108,6 +116,7 @@ impl<'s> Capacity<'s> {
 fn eligible(snapshot: &Snapshot, request: &Request, rooms: &HostRooms, settings: &SearchSettings) -> Result<Vec<Slot>> {
     let has_room = |host: &Slot| rooms.of(*host).is_some();
     let (mut eligible, others): (Vec<Slot>, Vec<Slot>) = snapshot.hosts().partition(has_room);
+    settings.interrupt.spend(snapshot.blocks.len() as u64);
     if others.is_empty() {
         return Ok(eligible);
     }

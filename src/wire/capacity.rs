@@ -30,7 +30,7 @@ pub static NOUN: Noun = Noun {
         "The query is that of `GET /v1/candidates`. `fits` is a number of further consumers for which a packing was \
             found. `at_most` is a bound from sums over providers. Both are equal if each host serves the query in one \
             way, or in ways without a common provider, and with one pool for all hosts; `exact` says so. `limited_by` \
-            is the class that ends first on most hosts. `hosts` is the number of hosts that can serve the query if \
+            is the class that ends first on most hosts, or in the pools. `hosts` is the number of hosts that can serve the query if \
             room does not count. `classes` has the free amounts of these hosts, in sum and on one provider: a great \
             `sum` may be in small pieces. A class whose total is 2147483647 has no limit, and null for both. The \
             numbers are within the normal limits of classes, unless the `purpose` may exceed these. `fits_hard` is \
@@ -164,7 +164,7 @@ struct RoomAnswer<'a> {
     /// As `fits`, within the capacity. Only if a class has a normal limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     fits_hard: Option<u64>,
-    /// The class with the least room on most hosts, full hosts too; `null` without hosts.
+    /// The class with the least room on most hosts, full hosts too, or in the pools; `null` without hosts.
     limited_by: Option<&'a str>,
     /// The requested classes.
     classes: Vec<FreeAnswer<'a>>,

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::ways::{HostWays, WayAmount, WayInventory, free};
+use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::search::candidate::Placement;
 use crate::search::snapshot::{ClassId, Slot, Snapshot};
 
@@ -20,9 +21,9 @@ pub struct HostBound {
     /// Of all consumers, without the bound of the pools.
     pub all: BoundWithClass,
     /// The same, of consumers without a pool.
-    pub without_pools: u64,
+    pub without_pools: BoundWithClass,
     /// The same, of consumers of pools.
-    pub with_pools: u64,
+    pub with_pools: BoundWithClass,
 }
 
 impl HostBound {
@@ -30,8 +31,8 @@ impl HostBound {
     pub fn without_pools(all: BoundWithClass) -> HostBound {
         HostBound {
             all,
-            without_pools: all.0,
-            with_pools: 0,
+            without_pools: all,
+            with_pools: (0, None),
         }
     }
 }
@@ -64,19 +65,24 @@ impl ShapeBounds {
 
     /// The bound of a host with ways of this shape.
     pub fn of_host(&self, inventories: &[WayInventory]) -> HostBound {
+        let of = |components: &[ComponentBound]| sum(components.iter().map(|component| component.of(inventories)));
         HostBound {
-            all: sum(&self.all, inventories),
-            without_pools: sum(&self.without_pools, inventories).0,
-            with_pools: sum(&self.with_pools, inventories).0,
+            all: of(&self.all),
+            without_pools: of(&self.without_pools),
+            with_pools: of(&self.with_pools),
         }
     }
 }
 
 /// The sum of bounds, with the class of the greatest.
-fn sum(components: &[ComponentBound], inventories: &[WayInventory]) -> BoundWithClass {
-    let bounds = components.iter().map(|component| component.of(inventories));
+pub fn sum(bounds: impl Iterator<Item = BoundWithClass>) -> BoundWithClass {
     let add = |(sum, greatest): (u64, BoundWithClass), bound: BoundWithClass| {
-        let greatest = if bound.0 >= greatest.0 { bound } else { greatest };
+        // A bound of 0 may have no class.
+        let greatest = if (bound.0, bound.1.is_some()) >= (greatest.0, greatest.1.is_some()) {
+            bound
+        } else {
+            greatest
+        };
         (sum.saturating_add(bound.0), greatest)
     };
     let (sum, (_, class)) = bounds.fold((0, (0, None)), add);
@@ -118,7 +124,7 @@ impl ComponentBound {
     }
 
     pub fn of(&self, inventories: &[WayInventory]) -> BoundWithClass {
-        least(self.0.iter().map(|bound| (bound.of(inventories), bound.class)))
+        least_room(self.0.iter().map(|bound| (bound.of(inventories), bound.class)))
     }
 }
 
@@ -161,21 +167,27 @@ pub fn bound_of_way(snapshot: &Snapshot, way: &[Placement]) -> BoundWithClass {
     let rooms = way
         .iter()
         .map(|it| (free(snapshot, it.slot, it.class) / it.amount, it.class));
-    least(rooms)
+    least_room(rooms)
 }
 
 /// The bound of all providers of a tree and all sharing providers.
-pub fn bound_of_tree(snapshot: &Snapshot, host: Slot, amounts: &[(ClassId, i64)]) -> BoundWithClass {
+pub fn bound_of_tree(
+    snapshot: &Snapshot,
+    host: Slot,
+    amounts: &[(ClassId, i64)],
+    interrupt: &Interrupt,
+) -> BoundWithClass {
     let mut providers: BTreeSet<Slot> = snapshot.tree(host).into_iter().collect();
     providers.extend(snapshot.sharing());
-    least(amounts.iter().map(|(class, amount)| {
+    interrupt.spend((providers.len() * amounts.len()) as u64 / OPERATIONS_A_STEP);
+    least_room(amounts.iter().map(|(class, amount)| {
         let rooms = providers.iter().map(|slot| free(snapshot, *slot, *class));
         (rooms.fold(0_i64, i64::saturating_add) / amount, *class)
     }))
 }
 
 /// The least number, with its class; no bound without numbers.
-fn least(rooms: impl Iterator<Item = (i64, ClassId)>) -> BoundWithClass {
+fn least_room(rooms: impl Iterator<Item = (i64, ClassId)>) -> BoundWithClass {
     let least = rooms.min_by_key(|(room, _)| *room);
     least.map_or((u64::MAX, None), |(room, class)| (room.unsigned_abs(), Some(class)))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::bound::{BoundWithClass, sum};
 use super::host_room::HostRoom;
 use super::pools::{PoolUse, WayPools};
 use crate::interrupt::Interrupt;
@@ -14,7 +15,7 @@ pub struct FitCount {
     pub found: u64,
     /// No packing has more; [`u64::MAX`] without a bound.
     pub most: u64,
-    /// The class whose room bounds the number first.
+    /// The class of the bound; of a sum over hosts the class that bounds most hosts.
     pub limited_by: Option<ClassId>,
 }
 
@@ -24,15 +25,36 @@ impl FitCount {
     }
 }
 
+/// A sum of bounds over hosts.
+#[derive(Default)]
+struct BoundSum {
+    sum: u64,
+    /// By class, the number of hosts that the class bounds.
+    hosts: BTreeMap<ClassId, u64>,
+}
+
+impl BoundSum {
+    fn add(&mut self, (most, class): BoundWithClass) {
+        self.sum = self.sum.saturating_add(most);
+        if let Some(class) = class {
+            *self.hosts.entry(class).or_default() += 1;
+        }
+    }
+
+    /// The sum, with the class that bounds most hosts.
+    fn total(&self) -> BoundWithClass {
+        let most_hosts = self.hosts.iter().max_by_key(|(_, hosts)| **hosts);
+        (self.sum, most_hosts.map(|(class, _)| *class))
+    }
+}
+
 /// The sum over some hosts.
 pub struct FitSum<'a> {
     found: u64,
     /// As of [`super::bound::HostBound`].
-    all: u64,
-    without_pools: u64,
-    with_pools: u64,
-    /// By class, the number of hosts that the class bounds.
-    limits: BTreeMap<ClassId, u64>,
+    all: BoundSum,
+    without_pools: BoundSum,
+    with_pools: BoundSum,
     pools: PoolUse<'a>,
 }
 
@@ -40,41 +62,35 @@ impl<'a> FitSum<'a> {
     pub fn new(pools: &'a WayPools) -> FitSum<'a> {
         FitSum {
             found: 0,
-            all: 0,
-            without_pools: 0,
-            with_pools: 0,
-            limits: BTreeMap::new(),
+            all: BoundSum::default(),
+            without_pools: BoundSum::default(),
+            with_pools: BoundSum::default(),
             pools: PoolUse::new(pools),
         }
     }
 
     pub fn add(&mut self, room: &HostRoom, interrupt: &Interrupt) {
         let of_pools = room.pooled.as_ref().map_or(0, |host| self.pools.add(host, interrupt));
-        let (most, class) = room.bound.all;
         self.found = self.found.saturating_add(room.found).saturating_add(of_pools);
-        self.all = self.all.saturating_add(most);
-        self.without_pools = self.without_pools.saturating_add(room.bound.without_pools);
-        self.with_pools = self.with_pools.saturating_add(room.bound.with_pools);
-        if let Some(class) = class {
-            *self.limits.entry(class).or_default() += 1;
-        }
+        self.all.add(room.bound.all);
+        self.without_pools.add(room.bound.without_pools);
+        self.with_pools.add(room.bound.with_pools);
     }
 
-    /// The sum. The class is the class that bounds most hosts, or the class of the pools.
-    pub fn finish(self) -> FitCount {
-        let (of_pools, pool_class) = self.pools.bound();
-        let by_pools = self.without_pools.saturating_add(self.with_pools.min(of_pools));
-        let most_hosts = self.limits.iter().max_by_key(|(_, hosts)| **hosts);
-        // The sum of both kinds of consumers may be below the bound of all consumers although the pools have room.
-        let limited_by = if of_pools < self.with_pools && by_pools < self.all {
-            pool_class
-        } else {
-            most_hosts.map(|(class, _)| *class)
-        };
+    /// The sum, with the class of the tighter bound: of all consumers, or of both kinds of consumers by themselves.
+    pub fn finish(self, interrupt: &Interrupt) -> FitCount {
+        let with_pools = least(self.with_pools.total(), self.pools.bound(interrupt));
+        let both_kinds = sum([self.without_pools.total(), with_pools].into_iter());
+        let (most, limited_by) = least(self.all.total(), both_kinds);
         FitCount {
             found: self.found,
-            most: by_pools.min(self.all),
+            most,
             limited_by,
         }
     }
+}
+
+/// The lower bound; the first of equal bounds.
+fn least(one: BoundWithClass, other: BoundWithClass) -> BoundWithClass {
+    if other.0 < one.0 { other } else { one }
 }

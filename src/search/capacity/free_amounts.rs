@@ -1,6 +1,12 @@
 //! The free amounts of the classes of a request on some hosts.
 
+use crate::error::Result;
+use crate::interrupt::Interrupt;
+use crate::search::candidates::check_interrupt;
 use crate::search::snapshot::{BlockSlots, ClassId, Slot, Snapshot};
+
+/// The number of hosts between two checks of the interrupt.
+const HOSTS_A_CHECK: usize = 1 << 10;
 
 /// The free amount of a class on hosts that can serve the request if room does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +51,28 @@ impl FreeAmount {
 }
 
 /// The free amounts of hosts with the providers below, by class of `amounts`.
-pub fn of(snapshot: &Snapshot, hosts: &[Slot], amounts: &[(ClassId, i64)]) -> Vec<FreeAmount> {
-    let mut providers: Vec<BlockSlots> = Vec::new();
-    for host in hosts {
-        snapshot.cached_tree(*host, &mut providers);
+///
+/// # Errors
+/// [`crate::error::Error::BadRequest`] if the interrupt is set.
+pub fn of(
+    snapshot: &Snapshot,
+    hosts: &[Slot],
+    amounts: &[(ClassId, i64)],
+    interrupt: &Interrupt,
+) -> Result<Vec<FreeAmount>> {
+    let none = |&(class, requested): &(ClassId, i64)| FreeAmount::none(class, requested);
+    let mut free: Vec<FreeAmount> = amounts.iter().map(none).collect();
+    for hosts in hosts.chunks(HOSTS_A_CHECK) {
+        let mut providers: Vec<BlockSlots> = Vec::new();
+        hosts
+            .iter()
+            .for_each(|host| snapshot.cached_tree(*host, &mut providers));
+        // For each block, the trees and each class.
+        interrupt.spend((providers.len() * (1 + amounts.len())) as u64);
+        check_interrupt(interrupt)?;
+        for free in &mut free {
+            providers.iter().for_each(|slots| free.add(snapshot, *slots));
+        }
     }
-    let free = amounts.iter().map(|&(class, requested)| {
-        let mut free = FreeAmount::none(class, requested);
-        providers.iter().for_each(|slots| free.add(snapshot, *slots));
-        free
-    });
-    free.collect()
+    Ok(free)
 }

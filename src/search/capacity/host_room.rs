@@ -1,8 +1,9 @@
 //! How often each host serves the request, found from the ways of the host.
 
 use std::collections::HashMap;
+use std::iter;
 
-use super::bound::{HostBound, ShapeBounds, bound_of_tree, bound_of_way};
+use super::bound::{HostBound, ShapeBounds, bound_of_tree, bound_of_way, sum};
 use super::packing::pack_alone;
 use super::pools::{PooledHost, WayPools};
 use super::ways::HostWays;
@@ -12,7 +13,8 @@ use crate::search::candidate::Placement;
 use crate::search::candidates::check_interrupt;
 use crate::search::snapshot::{ClassId, Slot, Snapshot};
 
-/// The most ways of a tree that are compared.
+/// The most ways of a tree that are compared, if a way may have several providers: a tree has as many ways as
+/// combinations of providers, and a host with pools keeps its ways.
 pub const MAX_WAYS: usize = 64;
 
 /// The room of each host that can serve the request if room does not count.
@@ -37,12 +39,14 @@ pub struct HostRoom {
     pub found: u64,
     pub bound: HostBound,
     pub pooled: Option<PooledHost>,
+    /// The number of ways that were found.
+    ways: usize,
 }
 
 impl HostRoom {
     /// Bounds the host by all providers of the tree, because the host may have further ways.
-    fn bound_by_tree(&mut self, snapshot: &Snapshot, amounts: &[(ClassId, i64)]) {
-        self.bound = HostBound::without_pools(bound_of_tree(snapshot, self.host, amounts));
+    fn bound_by_tree(&mut self, snapshot: &Snapshot, amounts: &[(ClassId, i64)], interrupt: &Interrupt) {
+        self.bound = HostBound::without_pools(bound_of_tree(snapshot, self.host, amounts, interrupt));
         self.pooled.iter_mut().for_each(PooledHost::forget_parts);
     }
 }
@@ -58,15 +62,16 @@ impl HostRooms {
         self.all.push(room);
     }
 
-    /// Bounds all hosts by their trees, because some ways were not found.
+    /// Bounds hosts with at least this number of ways by their trees, because further ways were not found.
     pub fn bound_by_trees(
         &mut self,
+        min_ways: usize,
         snapshot: &Snapshot,
         amounts: &[(ClassId, i64)],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        for room in &mut self.all {
-            room.bound_by_tree(snapshot, amounts);
+        for room in self.all.iter_mut().filter(|room| room.ways >= min_ways) {
+            room.bound_by_tree(snapshot, amounts, interrupt);
             check_interrupt(interrupt)?;
         }
         Ok(())
@@ -84,12 +89,13 @@ impl HostRooms {
             if self.of(host).is_some() {
                 continue;
             }
-            let (_, class) = bound_of_tree(snapshot, host, amounts);
+            let (_, class) = bound_of_tree(snapshot, host, amounts, interrupt);
             self.add(HostRoom {
                 host,
                 found: 0,
                 bound: HostBound::without_pools((0, class)),
                 pooled: None,
+                ways: 0,
             });
             check_interrupt(interrupt)?;
         }
@@ -100,7 +106,6 @@ impl HostRooms {
 /// Finds the room of one host after the other.
 pub struct RoomFinder<'a> {
     snapshot: &'a Snapshot,
-    amounts: &'a [(ClassId, i64)],
     interrupt: &'a Interrupt,
     rooms: HostRooms,
     /// By shape of ways.
@@ -112,10 +117,9 @@ pub struct RoomFinder<'a> {
 }
 
 impl<'a> RoomFinder<'a> {
-    pub fn new(snapshot: &'a Snapshot, amounts: &'a [(ClassId, i64)], interrupt: &'a Interrupt) -> RoomFinder<'a> {
+    pub fn new(snapshot: &'a Snapshot, interrupt: &'a Interrupt) -> RoomFinder<'a> {
         RoomFinder {
             snapshot,
-            amounts,
             interrupt,
             rooms: HostRooms {
                 all: Vec::new(),
@@ -160,11 +164,12 @@ impl<'a> RoomFinder<'a> {
             found: 0,
             bound: HostBound::default(),
             pooled: None,
+            ways: self.ends.len(),
         };
         let has_pools = self.placements.iter().any(|it| self.snapshot.is_sharing(it.slot));
-        if self.ends.len() == 1 && !has_pools {
+        if !has_pools && (self.ends.len() == 1 || self.are_apart()) {
             // As of most hosts.
-            let (most, class) = bound_of_way(self.snapshot, &self.placements);
+            let (most, class) = sum(self.ways().map(|way| bound_of_way(self.snapshot, way)));
             room.found = class.map_or(0, |_| most);
             room.bound = HostBound::without_pools((most, class));
             return room;
@@ -176,10 +181,28 @@ impl<'a> RoomFinder<'a> {
         } else {
             room.found = pack_alone(&ways, room.bound.all.0, self.interrupt);
         }
-        if self.ends.len() >= MAX_WAYS {
-            room.bound_by_tree(self.snapshot, self.amounts);
-        }
         room
+    }
+
+    /// The ways of the current host.
+    fn ways(&self) -> impl Iterator<Item = &[Placement]> {
+        let starts = iter::once(&0).chain(&self.ends);
+        starts
+            .zip(&self.ends)
+            .map(|(start, end)| &self.placements[*start..*end])
+    }
+
+    /// Whether each way has a single provider, a different provider for each way.
+    fn are_apart(&self) -> bool {
+        let is_single = |way: &[Placement]| way.windows(2).all(|two| two[0].slot == two[1].slot);
+        if !self.ways().all(is_single) {
+            return false;
+        }
+        let mut providers: Vec<Slot> = self.ways().flat_map(|way| way.first()).map(|it| it.slot).collect();
+        let ways = providers.len();
+        providers.sort_unstable();
+        providers.dedup();
+        providers.len() == ways
     }
 
     fn bound(&mut self, ways: &HostWays) -> HostBound {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::bound::{BoundWithClass, ComponentBound};
 use super::packing::pack_with_pools;
 use super::ways::{HostWays, WayAmount, WayInventory};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
 use crate::search::snapshot::{ClassId, Slot};
 
 /// The inventories of the pools in the ways of any host.
@@ -96,8 +96,10 @@ impl<'a> PoolUse<'a> {
     }
 
     /// The most consumers of pools, by the pools' inventories.
-    pub fn bound(&self) -> BoundWithClass {
+    pub fn bound(&self, interrupt: &Interrupt) -> BoundWithClass {
         let parts: Vec<&[WayAmount]> = self.parts.iter().map(|part| &*self.pools.parts[*part]).collect();
+        let amounts: usize = parts.iter().map(|part| part.len()).sum();
+        interrupt.spend(amounts as u64 / OPERATIONS_A_STEP);
         ComponentBound::new(&parts, &self.pools.inventories).of(&self.pools.inventories)
     }
 }

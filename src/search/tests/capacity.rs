@@ -11,7 +11,8 @@ use super::requests::request;
 use super::worlds::{pools, world};
 use super::*;
 use crate::interrupt::Interrupt;
-use crate::search::capacity::Capacity;
+use crate::search::capacity::{Capacity, FitCount};
+use crate::search::request::GroupPolicy;
 
 /// A world in which more states are reached proves nothing in this time.
 const MAX_STATES: usize = 3_000;
@@ -102,6 +103,11 @@ fn check_a_claim(world: &World, request: &Request) -> std::result::Result<(), Te
     Ok(())
 }
 
+fn total(snapshot: &Snapshot, request: &Request) -> FitCount {
+    let capacity = Capacity::of(snapshot, request, &settings()).unwrap();
+    capacity.total(&settings()).unwrap()
+}
+
 /// The world of one host, and of the sharing providers.
 fn world_of_host(world: &World, host: ProviderId) -> World {
     let is_shared = |row: &ProviderRow| row.traits.contains(&TraitId(1));
@@ -146,7 +152,7 @@ fn check(world: &World, request: &Request) -> std::result::Result<(), TestCaseEr
                 host
             );
         }
-        for free in capacity.free(&[host]) {
+        for free in capacity.free(&[host], &settings()).unwrap() {
             let rows = alone.values().filter(|row| !pools || row.id == snapshot.id(host));
             let amounts = rows.map(|row| {
                 row.inventories.get(&free.class).map_or(0, |inventory| {
@@ -185,12 +191,24 @@ proptest! {
 fn a_host_with_more_ways_than_are_compared_is_bounded_by_its_tree() {
     // Eight children of a host have 4 VCPUs each, and a consumer takes a VCPU of any child three times.
     let (snapshot, request) = asking(3);
-    let count = Capacity::of(&snapshot, &request, &settings())
-        .unwrap()
-        .total(&settings());
-    let count = count.unwrap();
+    let count = total(&snapshot, &request);
     assert_eq!(count.most, 200 * (8 * 4 / 3));
-    assert!(0 < count.found && count.found <= count.most, "{count:?}");
+    assert!(0 < count.found && count.found < count.most, "{count:?}");
+}
+
+#[test]
+fn all_ways_of_a_host_count_if_each_is_a_single_provider() {
+    let children = (2..102).map(|id| bare(id).with(VCPU, 4).below(1, 1));
+    let rows: Vec<ProviderRow> = std::iter::once(bare(1)).chain(children).collect();
+    let request = super::request(group(&[("VCPU", 3)]));
+    let count = |rows| {
+        let count = total(&Snapshot::build(catalog(), rows), &request);
+        (count.found, count.most, count.is_exact())
+    };
+    assert_eq!(count(rows.clone()), (100, 100, true));
+    // Beside a pool, a host keeps a bounded number of ways.
+    let pool = bare(200).with(DISK, 1).traits([1]).in_aggregates([1]);
+    assert_eq!(count([rows, vec![pool]].concat()), (64, 100 * 4 / 3, false));
 }
 
 #[test]
@@ -203,6 +221,56 @@ fn a_count_ends_with_its_budget() {
     assert!(Capacity::of(&snapshot, &request, &limited(500)).is_err());
     let capacity = Capacity::of(&snapshot, &request, &settings()).unwrap();
     assert!(capacity.total(&limited(20)).is_err());
+    assert!(capacity.free(capacity.eligible(), &limited(20)).is_err());
+}
+
+/// A host that a pool in the same aggregate serves, too.
+fn served(id: i32) -> ProviderRow {
+    bare(id).in_aggregates([1])
+}
+
+fn pool(class: ClassId, amount: i32) -> ProviderRow {
+    served(100).with(class, amount).traits([1])
+}
+
+#[test]
+fn the_class_of_the_tighter_bound_limits_the_number() {
+    const MEMORY: ClassId = ClassId(1);
+    // The bound of all consumers is 5, by memory. Without the pool there is room for two consumers, by VCPUs; with the
+    // pool for two, by VCPUs of the second child.
+    let rows = vec![
+        served(1),
+        bare(2).with(VCPU, 8).below(1, 1),
+        bare(3).with(VCPU, 2).with(MEMORY, 5).below(1, 1),
+        pool(VCPU, 1_000),
+    ];
+    let named = |suffix: &str, resources: &[(&str, i64)]| Group {
+        suffix: suffix.to_owned(),
+        ..group(resources)
+    };
+    let request = Request {
+        groups: vec![
+            named("_A", &[("VCPU", 4)]),
+            named("_B", &[("VCPU", 1), ("MEMORY_MB", 1)]),
+        ],
+        group_policy: Some(GroupPolicy::None),
+        ..super::request(Group::default())
+    };
+    let count = total(&Snapshot::build(catalog(), rows), &request);
+    assert_eq!((count.found, count.most, count.limited_by), (2, 4, Some(VCPU)));
+}
+
+#[test]
+fn a_pool_limits_the_number_unless_hosts_without_the_pool_have_most_room() {
+    let request = super::request(group(&[("VCPU", 1), ("DISK_GB", 10)]));
+    let shared = vec![served(1).with(VCPU, 8), pool(DISK, 30)];
+    let count = |rows| {
+        let count = total(&Snapshot::build(catalog(), rows), &request);
+        (count.found, count.most, count.limited_by)
+    };
+    assert_eq!(count(shared.clone()), (3, 3, Some(DISK)));
+    let own = [2, 3].map(|id| bare(id).with(VCPU, 4).with(DISK, 1_000)).to_vec();
+    assert_eq!(count([shared, own].concat()), (11, 11, Some(VCPU)));
 }
 
 #[test]
