@@ -183,25 +183,25 @@ impl Model {
         self.follower.fresh().await
     }
 
-    /// The newest snapshot of this process, which may lack commits of other processes.
-    pub fn newest_snapshot(&self) -> Arc<Snapshot> {
-        self.store.newest()
-    }
-
     /// As `snapshot`, for a search: names of the search that the snapshot lacks are looked up in the tables. While the
     /// database is unreachable or the snapshot is invalid, a snapshot of at most `max_age` is used.
     pub async fn prepare_search(&self, names: Names, max_age: Duration) -> Result<PreparedSearch> {
         let (mut snapshot, mut stale) = self.fresh_or_stale(max_age).await?;
-        let mut unknown = names.unknown_to(&snapshot, self.compares_exactly);
-        if stale.is_some() && !unknown.is_empty() {
+        if stale.is_some() && !names.unknown_to(&snapshot, self.compares_exactly).is_empty() {
             if !self.store.is_invalid() {
                 return Err(Error::Unavailable {
                     detail: "names that are not known cannot be looked up".into(),
                 });
             }
             (snapshot, stale) = (self.snapshot().await?, None);
-            unknown = names.unknown_to(&snapshot, self.compares_exactly);
         }
+        let prepared = self.with_names(names, snapshot).await?;
+        Ok(PreparedSearch { stale, ..prepared })
+    }
+
+    /// As [`Self::prepare_search`], with this snapshot: a newer snapshot is used if the snapshot lacks names.
+    pub async fn with_names(&self, names: Names, mut snapshot: Arc<Snapshot>) -> Result<PreparedSearch> {
+        let unknown = names.unknown_to(&snapshot, self.compares_exactly);
         let mut provider_name = None;
         if !unknown.is_empty() {
             provider_name = self.look_up(unknown, snapshot).await?;
@@ -214,7 +214,7 @@ impl Model {
         }
         Ok(PreparedSearch {
             snapshot,
-            stale,
+            stale: None,
             provider_name,
         })
     }

@@ -1,10 +1,13 @@
 //! `/v1/providers`
 
+use std::sync::Arc;
+
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
 use crate::model::providers::{self, DescribeAll, ProviderField, ProviderListQuestion};
 use crate::policy::rules::{self, PolicyRule};
+use crate::search::Snapshot;
 use crate::wire::{providers as wire, read_no_parameters};
 
 pub async fn list(context: RequestContext) -> Result<Reply> {
@@ -27,14 +30,16 @@ async fn list_of_snapshot(
     context.authorize_parts(fields.iter().filter_map(|field| rule_of(*field)))?;
     let (strict, caller) = (context.settings().search.strict_step, context.caller_key());
     let is_of_tables = fields.is_empty() || fields.contains(&ProviderField::Allocations);
-    let page = providers::fetch_page(context.model(), question, strict, &caller);
+    let model = context.model();
+    let find = async |snapshot: Arc<Snapshot>| providers::fetch_page(model, snapshot, question, strict, &caller).await;
     if !is_of_tables {
-        let found = async {
-            page.await
-                .map(|page| move |form| wire::write_parts(form, &page, &fields))
+        let find = async |snapshot: Arc<Snapshot>| {
+            let page = find(snapshot).await?;
+            Ok(move |form| wire::write_parts(form, &page, &fields))
         };
-        return context.list_snapshot(found).await;
+        return context.list_snapshot(find).await;
     }
+    let page = async { find(model.snapshot().await?).await };
     let page = context.while_connected(page).await?;
     if !fields.is_empty() {
         return context

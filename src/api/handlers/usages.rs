@@ -1,12 +1,15 @@
 //! `/usages`, `/resource_providers/{uuid}/usages` and `/v1/usages`
 
+use std::sync::Arc;
+
 use super::workloads::visible_project;
 use crate::api::http::reply::Reply;
 use crate::api::http::request_context::RequestContext;
 use crate::error::Result;
-use crate::model::usages::sums::UsageKey;
+use crate::model::usages::sums::{PageOfSums, UsageKey};
 use crate::model::usages::{self, sums};
 use crate::policy::rules::{self, PolicyRule};
+use crate::search::Snapshot;
 use crate::wire::usages as wire;
 use crate::wire::usages::sums as native;
 
@@ -53,21 +56,18 @@ fn rule_of(by: &UsageKey) -> Option<&'static PolicyRule> {
 /// amounts.
 pub async fn list(context: RequestContext) -> Result<Reply> {
     let mut question = native::read_list(&context.query)?;
-    let is_of_consumers = matches!(question.by, UsageKey::Project | UsageKey::Type);
-    if is_of_consumers {
+    let write = |(found, next): PageOfSums| move |form| native::write_list(form, &found, next.as_deref());
+    if question.by.is_of_consumers() {
         question.project = visible_project(&context, &rules::USAGES_LIST, question.project)?;
-    } else {
-        context.authorize_parts(SUMS_OVER_PROVIDERS)?;
-        context.authorize_parts(rule_of(&question.by))?;
+        let sums = sums::over_consumers(context.model(), context.reader(), question);
+        return context.write_list(write(context.while_connected(sums).await?)).await;
     }
-    let caller = context.caller_key();
-    let found = async {
-        let (found, next) = sums::list(context.model(), context.reader(), question, &caller).await?;
-        Ok(move |form| native::write_list(form, &found, next.as_deref()))
+    context.authorize_parts(SUMS_OVER_PROVIDERS)?;
+    context.authorize_parts(rule_of(&question.by))?;
+    let (model, caller) = (context.model(), context.caller_key());
+    let find = async |snapshot: Arc<Snapshot>| {
+        let sums = sums::over_providers(model, snapshot, question, &caller);
+        sums.await.map(write)
     };
-    if is_of_consumers {
-        let write = context.while_connected(found).await?;
-        return context.write_list(write).await;
-    }
-    context.list_snapshot(found).await
+    context.list_snapshot(find).await
 }

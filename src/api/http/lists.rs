@@ -49,11 +49,6 @@ impl ListRequest {
         })
     }
 
-    /// Whether the client may have the page.
-    pub fn is_conditional(&self) -> bool {
-        self.known_tags.is_some()
-    }
-
     /// Whether the client has the page with this tag.
     pub fn knows(&self, tag: &str) -> bool {
         let mut tags = self.known_tags.as_deref().unwrap_or_default().split(',').map(str::trim);

@@ -26,6 +26,7 @@ use crate::mutants::{self, Mutant};
 use crate::policy::rules::PolicyRule;
 use crate::policy::{Caller, PolicyDecision, Target};
 use crate::pools::LargeValue;
+use crate::search::Snapshot;
 use crate::version::Version;
 use crate::wire::defaults::Defaults;
 use crate::wire::{ListForm, WrittenPage};
@@ -228,32 +229,28 @@ impl RequestContext {
         self.while_connected(self.model().in_time(written)).await
     }
 
-    /// As [`Self::write_list`], for a page that depends on the snapshot and the query alone. `found` finds the things
-    /// of the page, and returns how to write the page. If the client has the page of the same snapshot, no page is
-    /// made.
+    /// As [`Self::write_list`], for a page that depends on the snapshot and the query alone. `find` finds the things
+    /// of the page on a snapshot that shows every commit acknowledged before, and returns how to write the page. If the
+    /// client has the page of the same snapshot, no page is made.
     ///
     /// # Errors
-    /// As of [`Self::write_page`]; of `found`.
+    /// As of [`Self::write_page`]; of `find`.
     pub async fn list_snapshot<W: FnOnce(ListForm) -> WrittenPage + Send + 'static>(
         &self,
-        found: impl Future<Output = Result<W>>,
+        find: impl AsyncFnOnce(Arc<Snapshot>) -> Result<W>,
     ) -> Result<Reply> {
         let pages = &self.service.known_pages;
         let question = self.list.question(&self.query);
-        // The page is made of this version or of a newer version.
-        let version = if self.list.is_conditional() {
-            self.while_connected(self.model().snapshot()).await?
-        } else {
-            self.model().newest_snapshot()
-        };
-        let known = question.as_ref().and_then(|question| pages.get(&version, question));
+        let snapshot = self.while_connected(self.model().snapshot()).await?;
+        let known = question.as_ref().and_then(|question| pages.get(&snapshot, question));
         if let Some(head) = known.filter(|head| self.list.knows(&head.tag)) {
             return Ok(list_reply(&self.list, self.prefix(), &self.query, head, None));
         }
-        let write = self.while_connected(found).await?;
+        // The page is made of this snapshot, or of a newer snapshot with names of the query.
+        let write = self.while_connected(find(Arc::clone(&snapshot))).await?;
         let (head, text) = self.headed(write).await?;
         if let Some(question) = question {
-            pages.add(&version, question, head.clone());
+            pages.add(&snapshot, question, head.clone());
         }
         Ok(list_reply(&self.list, self.prefix(), &self.query, head, Some(text)))
     }

@@ -63,6 +63,27 @@ async fn a_page_of_the_same_snapshot_is_not_made_again() {
 }
 
 #[actix_web::test]
+async fn a_page_of_the_snapshot_takes_a_query_of_the_change_feed() {
+    let server = TestServer::shared(|_| ());
+    for path in ["/v1/providers?fields=state", "/v1/usages?by=root"] {
+        for tag in [None, Some("\"of no page\"")] {
+            let mut least = u64::MAX;
+            // The writer of the process may send statements of its own at any time.
+            for _ in 0..5 {
+                let before = server.service.model.statements();
+                let mut request = admin("GET", path, "1.39");
+                if let Some(tag) = tag {
+                    request = request.insert_header((IF_NONE_MATCH, tag));
+                }
+                assert_eq!(server.send(request).await.status, 200);
+                least = least.min(server.service.model.statements() - before);
+            }
+            assert_eq!(least, 1, "{path} {tag:?}");
+        }
+    }
+}
+
+#[actix_web::test]
 async fn a_page_of_the_tables_is_always_made() {
     let server = TestServer::new();
     let path = "/v1/providers?fields=allocations";

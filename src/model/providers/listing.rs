@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Described, body_bytes, described};
 use crate::caller::CallerKey;
@@ -105,21 +104,21 @@ pub struct ProviderPage {
 /// The amounts of a provider by consumer and name of class.
 pub type ConsumerAmounts = Vec<(String, AmountsOfClasses)>;
 
-/// The page of a list, from a snapshot that shows every commit acknowledged before. The allocations are read from the
-/// tables afterwards.
+/// The page of a list, from the snapshot, or from a newer snapshot if the query has names that the snapshot lacks. The
+/// allocations are read from the tables afterwards.
 ///
 /// # Errors
 /// [`crate::error::Error::UnknownClassInQuery`] and the like for unknown names. [`crate::error::Error::Busy`] if too
 /// many searches wait. Errors of the database.
 pub async fn fetch_page(
     model: &Model,
+    snapshot: Arc<Snapshot>,
     question: ProviderListQuestion,
     is_strict: bool,
     caller: &CallerKey,
 ) -> Result<ProviderPage> {
-    let prepared = model
-        .prepare_search(Names::of_providers(&question.query), Duration::ZERO)
-        .await?;
+    let names = Names::of_providers(&question.query);
+    let prepared = model.with_names(names, snapshot).await?;
     let mut question = question;
     question.query.name = prepared.provider_name.or(question.query.name);
     let reads_allocations = question.fields.contains(&ProviderField::Allocations);

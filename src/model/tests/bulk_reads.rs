@@ -30,7 +30,8 @@ fn question(limit: usize) -> ProviderListQuestion {
 }
 
 async fn page(f: &Fixture, question: ProviderListQuestion) -> providers::ProviderPage {
-    providers::fetch_page(&f.model, question, true, &caller())
+    let snapshot = f.model.snapshot().await.unwrap();
+    providers::fetch_page(&f.model, snapshot, question, true, &caller())
         .await
         .unwrap()
 }
@@ -152,7 +153,7 @@ async fn each_project_is_on_one_page_whatever_its_case() {
             limit: 2,
             after,
         };
-        let (page, next) = sums::list(&f.model, f.model.reader(false), question, &caller())
+        let (page, next) = sums::over_consumers(&f.model, f.model.reader(false), question)
             .await
             .unwrap();
         shown.extend(page.into_iter().map(|sums| sums.key));
@@ -270,9 +271,13 @@ async fn sums_by_root_and_by_project_are_the_same() {
         after: None,
     };
     let list = async |asked: UsageQuestion| {
-        sums::list(&f.model, f.model.reader(false), asked, &caller())
-            .await
-            .unwrap()
+        let sums = if asked.by.is_of_consumers() {
+            sums::over_consumers(&f.model, f.model.reader(false), asked).await
+        } else {
+            let snapshot = f.model.snapshot().await.unwrap();
+            sums::over_providers(&f.model, snapshot, asked, &caller()).await
+        };
+        sums.unwrap()
     };
     let (roots, next) = list(question(UsageKey::Root, 4)).await;
     assert_eq!((roots.len(), next), (4, Some(uuid(4))));

@@ -14,7 +14,7 @@ use crate::db::engines::dialect::in_lists;
 use crate::db::schema::{allocations, consumers, projects};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::model::domains::{go_on, prefixes, search_hosts};
+use crate::model::domains::{go_on, prefixes, search_version};
 use crate::model::snapshot::load;
 use crate::model::{Model, Reader};
 use crate::search::{ClassId, ClassTotals, Slot, Snapshot};
@@ -32,6 +32,16 @@ pub enum UsageKey {
     Project,
     /// The consumer type.
     Type,
+}
+
+impl UsageKey {
+    /// Whether the sums go over consumers, else over providers.
+    pub fn is_of_consumers(&self) -> bool {
+        match self {
+            UsageKey::Project | UsageKey::Type => true,
+            UsageKey::ResourceClass | UsageKey::Aggregate | UsageKey::Domain(_) | UsageKey::Root => false,
+        }
+    }
 }
 
 /// A page of sums.
@@ -76,25 +86,30 @@ pub enum ClassUsage {
 /// The sums of a page, by key, and the key after which the next page begins.
 pub type PageOfSums = (Vec<UsageSums>, Option<String>);
 
-/// The sums of a page.
+/// The sums of a page, by project or type.
 ///
 /// # Errors
-/// [`crate::error::Error::Busy`] if too many searches wait. Errors of the database.
-pub async fn list(model: &Model, reader: Reader, question: UsageQuestion, caller: &CallerKey) -> Result<PageOfSums> {
-    match question.by {
-        UsageKey::Project => {
-            let sum = move |conn: &mut DbConnection| by_project(conn, &question);
-            reader.read_page(&model.pools.page_reads, sum).await
-        }
-        UsageKey::Type => {
-            let sum = move |conn: &mut DbConnection| by_type(conn, &question);
-            reader.read_page(&model.pools.page_reads, sum).await
-        }
-        _ => {
-            let sum = move |snapshot: &Snapshot, interrupt: &Interrupt| of_providers(snapshot, &question, interrupt);
-            search_hosts(model, caller, sum).await
-        }
-    }
+/// Of the database.
+pub async fn over_consumers(model: &Model, reader: Reader, question: UsageQuestion) -> Result<PageOfSums> {
+    let sum = move |conn: &mut DbConnection| match question.by {
+        UsageKey::Type => by_type(conn, &question),
+        _ => by_project(conn, &question),
+    };
+    reader.read_page(&model.pools.page_reads, sum).await
+}
+
+/// The sums of a page, by a key of providers.
+///
+/// # Errors
+/// [`crate::error::Error::Busy`] if too many searches wait.
+pub async fn over_providers(
+    model: &Model,
+    snapshot: Arc<Snapshot>,
+    question: UsageQuestion,
+    caller: &CallerKey,
+) -> Result<PageOfSums> {
+    let sum = move |snapshot: &Snapshot, interrupt: &Interrupt| of_providers(snapshot, &question, interrupt);
+    search_version(model, snapshot, caller, sum).await
 }
 
 fn of_providers(snapshot: &Snapshot, question: &UsageQuestion, interrupt: &Interrupt) -> Result<PageOfSums> {
