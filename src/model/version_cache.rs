@@ -5,12 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::search::Snapshot;
 
-/// The number of kept answers.
-const MAX_KEPT: usize = 64;
-
-/// The last answers `A` to questions `Q`, each on a version of the snapshot.
+/// The last answers `A` to questions `Q`, each on a version of the snapshot. At most `MAX` answers are kept. A look-up
+/// compares the question with each.
 #[derive(Debug)]
-pub struct VersionCache<Q, A> {
+pub struct VersionCache<Q, A, const MAX: usize> {
     /// The oldest first.
     kept: Mutex<VecDeque<KeptAnswer<Q, A>>>,
 }
@@ -29,13 +27,13 @@ impl<Q: PartialEq, A> KeptAnswer<Q, A> {
     }
 }
 
-impl<Q, A> Default for VersionCache<Q, A> {
+impl<Q, A, const MAX: usize> Default for VersionCache<Q, A, MAX> {
     fn default() -> Self {
         VersionCache { kept: Mutex::default() }
     }
 }
 
-impl<Q: PartialEq, A: Clone> VersionCache<Q, A> {
+impl<Q: PartialEq, A: Clone, const MAX: usize> VersionCache<Q, A, MAX> {
     /// The answer to the question on this version.
     pub fn get(&self, snapshot: &Arc<Snapshot>, question: &Q) -> Option<A> {
         let kept = self.lock();
@@ -48,7 +46,7 @@ impl<Q: PartialEq, A: Clone> VersionCache<Q, A> {
         let mut kept = self.lock();
         // A weak reference keeps the memory of a version, whose content is gone.
         kept.retain(|kept| kept.snapshot.strong_count() > 0 && !kept.is_of(snapshot, &question));
-        if kept.len() == MAX_KEPT {
+        if kept.len() == MAX {
             kept.pop_front();
         }
         kept.push_back(KeptAnswer {
@@ -67,7 +65,7 @@ impl<Q: PartialEq, A: Clone> VersionCache<Q, A> {
 mod tests {
     use super::*;
 
-    impl<Q, A> VersionCache<Q, A> {
+    impl<Q, A, const MAX: usize> VersionCache<Q, A, MAX> {
         /// The number of kept answers.
         pub fn count(&self) -> usize {
             self.kept.lock().unwrap().len()
@@ -76,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_answer_holds_for_its_question_on_its_version() {
-        let (cache, version, next) = (VersionCache::default(), Arc::default(), Arc::default());
+        let (cache, version, next) = (VersionCache::<_, _, 9>::default(), Arc::default(), Arc::default());
         cache.add(&version, "question", 1);
         assert_eq!(cache.get(&version, &"question"), Some(1));
         assert_eq!(cache.get(&version, &"further question"), None);
@@ -85,11 +83,11 @@ mod tests {
 
     #[test]
     fn the_answers_are_bounded_and_end_with_their_version() {
-        let (cache, version) = (VersionCache::default(), Arc::default());
-        for question in 0..MAX_KEPT + 5 {
+        let (cache, version) = (VersionCache::<_, _, 9>::default(), Arc::default());
+        for question in 0..9 + 5 {
             cache.add(&version, question, ());
         }
-        assert_eq!(cache.count(), MAX_KEPT);
+        assert_eq!(cache.count(), 9);
         assert_eq!(cache.get(&version, &4), None);
         drop(version);
         cache.add(&Arc::default(), 0, ());

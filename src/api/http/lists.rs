@@ -87,7 +87,11 @@ impl PageHead {
 }
 
 /// The heads of the last pages that were made of the snapshot.
-pub type KnownPages = VersionCache<PageQuestion, PageHead>;
+pub type KnownPages = VersionCache<PageQuestion, PageHead, MAX_KNOWN_PAGES>;
+
+/// The number of kept heads of pages: enough for a client that reads a million providers again and again, in pages of
+/// 1,000. A head takes some 200 bytes, with a long query at most about 3 kB.
+const MAX_KNOWN_PAGES: usize = 1 << 10;
 
 /// The head of a page with a longer query is not kept.
 const MAX_QUERY_BYTES: usize = 2_000;

@@ -13,9 +13,12 @@ use crate::search::{Request, Snapshot};
 /// The reasons of a longer query are not kept.
 const MAX_QUERY_BYTES: usize = 2_000;
 
+/// The number of kept explanations. An explanation takes some kB, with long names in a long query some 10 kB.
+const MAX_EXPLANATIONS: usize = 64;
+
 /// The last explanations, by query and by whether normal limits count.
 #[derive(Debug, Default)]
-pub struct KnownReasons(VersionCache<(QueryText, bool), Reasons>);
+pub struct KnownReasons(VersionCache<(QueryText, bool), Reasons, MAX_EXPLANATIONS>);
 
 impl KnownReasons {
     /// The reasons of a query on a version of the snapshot. `explain` is called if the reasons are not known.
