@@ -26,6 +26,13 @@ impl Cluster {
         }
     }
 
+    /// About how many bytes the domains occupy, with the indexes of cells that were used so far.
+    pub fn bytes(&self) -> usize {
+        let dimensions = self.dimensions.iter();
+        let dimensions = dimensions.map(|it| it.tree.bytes() + size_of_val(it.leaves.as_slice()));
+        dimensions.sum::<usize>() + self.cell_indexes.bytes()
+    }
+
     /// The cells of the hosts by these dimensions.
     pub(super) fn cell_index(&self, dimensions: Vec<usize>) -> Arc<CellIndex> {
         self.cell_indexes.get(dimensions.clone(), || {

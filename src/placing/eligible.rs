@@ -172,14 +172,16 @@ impl Eligible {
         }
     }
 
-    /// About how many bytes this value occupies.
+    /// About how many bytes this value occupies, without the index of cells, which belongs to the cluster. The value
+    /// grows when the eligible hosts of cells are first counted.
     pub fn bytes(&self) -> usize {
         let all = self.asked.iter().chain(&self.by_role).chain([&self.any]);
         // A list of hosts may be used several times.
         let lists: BTreeMap<*const [bool], usize> = all.map(|hosts| (Arc::as_ptr(hosts), hosts.len())).collect();
         let trees = self.trees.iter().map(|tree| tree.bytes());
         let for_two = self.for_two.as_ref().map_or(0, |two| two.bytes());
-        lists.values().sum::<usize>() + trees.sum::<usize>() + for_two
+        let by_cell = self.by_cell.get().map_or(0, |(_, counts)| size_of_val(&**counts));
+        lists.values().sum::<usize>() + trees.sum::<usize>() + for_two + by_cell
     }
 
     pub fn is_eligible(&self, host: u32, role: usize) -> bool {

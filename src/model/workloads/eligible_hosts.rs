@@ -90,7 +90,7 @@ impl KnownHosts {
             return Err(too_long());
         }
         let names = dimensions.iter().map(|name| (*name).to_owned());
-        self.lists.add(names.collect(), &list, list.bytes());
+        self.lists.add((names.collect(), 0), &list, HostList::bytes);
         Ok(list)
     }
 
@@ -111,8 +111,8 @@ impl KnownHosts {
         }
         let hosts = of_found(search::eligible_hosts(snapshot, request, settings)?);
         // A query in memory is larger than its text.
-        let bytes = hosts.len() + role.definition.len() * 4;
-        self.by_query.add(request.clone(), &hosts, bytes);
+        let query = (request.clone(), role.definition.len() * 4);
+        self.by_query.add(query, &hosts, |hosts| hosts.len());
         Ok(hosts)
     }
 
@@ -146,8 +146,8 @@ impl KnownHosts {
             return Err(too_long());
         }
         // The list is not owned, because many values have the same list. The value has the hosts of each role, too.
-        self.by_roles
-            .add((Arc::downgrade(&list), by_role, needed), &eligible, eligible.bytes());
+        let roles = (Arc::downgrade(&list), by_role, needed);
+        self.by_roles.add((roles, 0), &eligible, Eligible::bytes);
         Ok(EligibleHosts { list, eligible })
     }
 }
@@ -157,8 +157,8 @@ const KEPT_VALUES: usize = 128;
 /// At most this many bytes of values are kept.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// The values that were added last, each with the size in bytes. Two threads that miss the same value both compute the
-/// value, without a lock.
+/// The values that were added last, each with the size of the key in bytes. Two threads that miss the same value both
+/// compute the value, without a lock.
 struct Newest<K, V: ?Sized>(Mutex<VecDeque<(K, Arc<V>, usize)>>);
 
 impl<K, V: ?Sized> Default for Newest<K, V> {
@@ -174,18 +174,45 @@ impl<K, V: ?Sized> Newest<K, V> {
         found.map(|(_, value, _)| Arc::clone(value))
     }
 
-    /// Keeps a value of this size, and drops the oldest values for which there is no room any more.
-    fn add(&self, key: K, value: &Arc<V>, bytes: usize) {
-        if bytes > KEPT_BYTES {
+    /// Keeps a value, and drops the oldest values for which there is no room any more. A value may have grown since the
+    /// value was added, so all sizes are asked again.
+    fn add(&self, (key, key_bytes): (K, usize), value: &Arc<V>, bytes_of: impl Fn(&V) -> usize) {
+        if key_bytes + bytes_of(value) > KEPT_BYTES {
             return;
         }
         let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        values.push_back((key, Arc::clone(value), bytes));
-        let is_full = |values: &VecDeque<(K, Arc<V>, usize)>| {
-            values.len() > KEPT_VALUES || values.iter().map(|(.., bytes)| bytes).sum::<usize>() > KEPT_BYTES
-        };
-        while is_full(&values) {
+        values.push_back((key, Arc::clone(value), key_bytes));
+        let sizes: Vec<usize> = values.iter().map(|(_, value, key)| key + bytes_of(value)).collect();
+        let mut bytes: usize = sizes.iter().sum();
+        for size in sizes {
+            if values.len() <= KEPT_VALUES && bytes <= KEPT_BYTES {
+                break;
+            }
             values.pop_front();
+            bytes -= size;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_kept_value_that_grows_takes_the_room_of_the_oldest() {
+        let kept: Newest<u32, AtomicUsize> = Newest::default();
+        let add = |key| {
+            let value = Arc::new(AtomicUsize::new(KEPT_BYTES / 4 - 1));
+            kept.add((key, 1), &value, |bytes| bytes.load(Ordering::Relaxed));
+            value
+        };
+        let values: Vec<Arc<AtomicUsize>> = (0..4).map(add).collect();
+        assert!(kept.find(|key| *key == 0).is_some());
+        values[3].store(KEPT_BYTES / 2 - 1, Ordering::Relaxed);
+        add(4);
+        let known: Vec<bool> = (0..5).map(|key| kept.find(|known| *known == key).is_some()).collect();
+        assert_eq!(known, [false, false, true, true, true]);
     }
 }

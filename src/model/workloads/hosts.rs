@@ -44,9 +44,7 @@ impl HostList {
 
     /// An estimate of the occupied bytes.
     pub fn bytes(&self) -> usize {
-        let dimensions = self.cluster.dimensions.iter();
-        let dimensions = dimensions.map(|it| it.tree.bytes() + size_of_val(it.leaves.as_slice()));
-        size_of_val(self.slots.as_slice()) + size_of_val(self.indexes.as_slice()) + dimensions.sum::<usize>()
+        size_of_val(self.slots.as_slice()) + size_of_val(self.indexes.as_slice()) + self.cluster.bytes()
     }
 
     /// The index of a root. `None` for a sharing provider.

@@ -39,6 +39,12 @@ impl CellIndex {
         }
     }
 
+    /// About how many bytes the index occupies.
+    fn bytes(&self) -> usize {
+        let groups = self.groups.iter().filter_map(OnceLock::get).map(Groups::bytes);
+        size_of_val(&*self.leaves) + size_of_val(&*self.cell_of) + groups.sum::<usize>()
+    }
+
     /// The domain of a cell in an indexed dimension.
     pub fn leaf(&self, cell: u32, at: usize) -> u32 {
         self.leaves[cell as usize * self.dimensions + at]
@@ -102,6 +108,12 @@ pub struct KeptIndexes(Arc<Mutex<Indexes>>);
 type Indexes = Vec<(Vec<usize>, Arc<CellIndex>)>;
 
 impl KeptIndexes {
+    /// About how many bytes the indexes occupy.
+    pub fn bytes(&self) -> usize {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|(_, index)| index.bytes()).sum()
+    }
+
     /// The index by these dimensions. Two threads that miss the same index both make the index, because no lock is held
     /// for that time.
     pub fn get(&self, dimensions: Vec<usize>, make: impl FnOnce() -> CellIndex) -> Arc<CellIndex> {

@@ -122,3 +122,20 @@ fn equal_lists_of_eligible_hosts_are_counted_once() {
     assert_eq!(bytes(1), 3000);
     assert_eq!(bytes(3), 6000, "the union of the roles is a list of its own");
 }
+
+#[test]
+fn the_counts_of_hosts_by_cell_are_counted_when_they_are_kept() {
+    let mut tree = DomainTree::default();
+    let leaves = (0..60).map(|host| tree.intern(&format!("/{}", host % 20))).collect();
+    let cluster = Cluster::new(60, vec![Dimension { tree, leaves }]);
+    let eligible = Eligible::of(&cluster, vec![vec![true; 60].into()], Vec::new(), &Interrupt::default());
+    let before = (eligible.bytes(), cluster.bytes());
+    let index = cluster.cell_index(vec![0]);
+    assert_eq!(eligible.hosts_by_cell(&index, &[1], None).len(), 20);
+    assert_eq!(eligible.bytes() - before.0, 20 * 4);
+    assert_eq!(
+        cluster.bytes() - before.1,
+        (60 + 20) * 4,
+        "the cell of each host, and the domain of each cell"
+    );
+}
