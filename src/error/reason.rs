@@ -131,7 +131,8 @@ impl Reason {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reasons {
     kept: Vec<Reason>,
-    /// The first reason has the sentences of this number of reasons, which follow the first reason.
+    /// The first reason has the sentences of this number of reasons, which followed the first reason. The last of these
+    /// reasons may not be kept any more.
     said: usize,
     /// The number of reasons that were found and not kept.
     unkept: usize,
@@ -231,13 +232,11 @@ impl Reasons {
             .collect();
         // A sentence that was cut off is said by the reason of its own.
         let is_first_cut = self.kept.first() != kept.first();
+        let said = if is_first_cut { 0 } else { self.said };
         Reasons {
-            unkept: self.unkept + self.kept.len() - kept.len(),
-            said: if is_first_cut {
-                0
-            } else {
-                self.said.min(kept.len().saturating_sub(1))
-            },
+            // A reason that the first reason says is shown although the reason is not kept.
+            unkept: self.unkept + self.kept.len().saturating_sub(kept.len().max(1 + said)),
+            said,
             kept,
             counts: self.counts.clone(),
         }

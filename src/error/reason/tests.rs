@@ -86,7 +86,7 @@ fn found_u5_the_log_says_class_amounts_and_provider_of_a_refusal() {
 fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
     let of = |code, detail: &str| Reason::new(code, detail.to_owned());
     let part = "2 hosts are too small: 9 requested, at most 8.";
-    let whole = format!("No host can serve the query. {part}");
+    let whole = format!("No host can serve the query. {part} 2 hosts are off.");
     let too_small = Reason {
         requested: Some(9),
         free: Some(8),
@@ -95,16 +95,31 @@ fn the_sentences_of_a_query_without_a_candidate_are_said_once() {
     let off = of(ReasonCode::State, "2 hosts are off.");
     let whole_reason = || of(ReasonCode::NoCandidate, &whole);
     let parts = [(too_small.clone(), 2), (off, 2)];
-    let short = Reasons::of_whole(whole_reason(), 1, parts.clone()).short();
-    assert!(short.ends_with("at most 8; placet.state: 2 hosts are off"), "{short}");
-    let shortened = Reasons::of_whole(whole_reason(), 2, parts.clone()).shortened(2, 500);
-    assert!(
-        shortened.short().ends_with("at most 8; 1 more reasons"),
-        "{}",
-        shortened.short()
-    );
-    let cut_off = Reasons::of_whole(whole_reason(), 2, parts).shortened(3, 30).short();
-    assert!(cut_off.ends_with("placet.state: 2 hosts are off"), "{cut_off}");
+    let shown = |said, (count, bytes)| {
+        let reasons = Reasons::of_whole(whole_reason(), said, parts.clone());
+        reasons.shortened(count, bytes).short()
+    };
+    let all = format!("placet.no_candidate: {}", whole.trim_end_matches('.'));
+    for (said, count, shown_after) in [
+        (1, 3, "; placet.state: 2 hosts are off"),
+        (1, 2, "; 1 more reasons"),
+        (1, 1, "; 1 more reasons"),
+        (2, 3, ""),
+        (2, 2, ""),
+        (2, 1, ""),
+    ] {
+        assert_eq!(
+            shown(said, (count, 500)),
+            format!("{all}{shown_after}"),
+            "{said} {count}"
+        );
+    }
+    let cut = |count| shown(2, (count, 30));
+    let first = "placet.no_candidate: No host can serve the query. 2";
+    let second = "placet.no_room: 2 hosts are too small: 9 reque: 9 requested, 8 free";
+    assert_eq!(cut(3), format!("{first}; {second}; placet.state: 2 hosts are off"));
+    assert_eq!(cut(2), format!("{first}; {second}; 1 more reasons"));
+    assert_eq!(cut(1), format!("{first}; 2 more reasons"));
     let reasons = Reasons::of_whole(whole_reason(), 4, [(too_small, 2)]);
     assert_eq!(
         reasons.short(),
