@@ -8,30 +8,14 @@ second client searches and claims as fast as possible. Then the other build has 
 AFTER divided by BEFORE in the same round, and the median over the rounds.
 """
 
-import argparse
-import contextlib
 import itertools
 import time
 
-from benches.compare.cloud import SHAPES
+from benches.compare import builds
 from benches.compare.foreground import measured, print_ratios
-from benches.compare.sizing import prepare
-from benches.compare.systems import Placet
-from functional_tests.lib import engines
 from functional_tests.lib.rest import KeptRest
 
 FLOOD_A_SECOND = 500
-
-
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("before", metavar="BEFORE")
-    parser.add_argument("after", metavar="AFTER")
-    parser.add_argument("--shape", choices=SHAPES, default="flat")
-    parser.add_argument("--hosts", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=4)
-    return parser.parse_args()
 
 
 def flood(port, stop):
@@ -45,20 +29,12 @@ def flood(port, stop):
 
 
 def main():
-    chosen = arguments()
-    with engines.Engine("sqlite") as engine, contextlib.ExitStack() as stack:
-        services = []
-        for binary in (chosen.before, chosen.after):
-            database = engine.create()
-            prepare(database, chosen.shape, chosen.hosts, 0, binary)
-            services.append(stack.enter_context(Placet(database, binary)))
-        rounds = []
-        for number in range(chosen.rounds + 1):
-            order = (0, 1) if number % 2 == 0 else (1, 0)
-            found = {at: measured(services[at], chosen.seconds, flood) for at in order}
-            if number > 0:
-                rounds.append((found[0], found[1]))
-    print_ratios(("before", "after"), rounds)
+    options = builds.parser(__doc__, rounds=9)
+    options.add_argument("--seconds", type=float, default=4)
+    chosen = options.parse_args()
+    with builds.running(chosen) as (services, _):
+        rounds = builds.alternating(chosen.rounds, lambda at: measured(services[at], chosen.seconds, flood))
+    print_ratios(builds.NAMES, rounds)
 
 
 if __name__ == "__main__":
