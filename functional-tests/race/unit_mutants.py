@@ -12,10 +12,11 @@ import os
 import re
 import subprocess
 
+from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.root import ROOT
 from functional_tests.lib.test_counts import TestCounts
 
-# Each mutant, and the tests that must fail with it; without names, any of TESTS must fail.
+# Each mutant, and the tests that must fail with it; without names, any of PROCESS_TESTS must fail.
 MUTANTS = {
     "drop-published": "reload_races::reloads_between_commits_lose_none_and_repeat_none",
     "trust-reconnect": "reconnects::a_new_connection_to_a_database_that_lacks_a_commit_reloads",
@@ -42,8 +43,10 @@ MUTANTS = {
                       " interleaving::a_request_that_loses_each_plan_is_planned_in_the_batch"
                       " interleaving::a_dry_run_that_loses_each_plan_is_planned_in_the_batch_and_writes_nothing",
     "keep-identity": "writers::a_writer_whose_row_is_lost_registers_again_and_loses_no_claim"}
-TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged", "identity::tests",
-         "tests::writers", "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
+# How processes learn of each other's commits.
+PROCESS_TESTS = ["following", "tests::reloads", "tests::reload_races", "tests::reconnects", "acknowledged",
+                 "identity::tests", "tests::writers"]
+TESTS = [*PROCESS_TESTS, "placing::tests", "tests::provider_states", "tests::limits", "workloads::neighbours",
          "workloads::planned_domains", "workloads::eligible_hosts", "workloads::several_hosts", "tests::lost_plans",
          "workloads::interleaving", "tests::call_usage"]
 SEED = "2026"
@@ -53,7 +56,7 @@ def run(executable, mutant, tests):
     environment = {name: value for name, value in os.environ.items() if name != "PLACET_TEST_SIZE"}
     environment |= {"PLACET_MUTANT": mutant, "PLACET_SEED": SEED, "PLACET_STEPS": "600"}
     return subprocess.run(
-        [executable, *tests], capture_output=True, text=True, timeout=900, cwd=ROOT, env=environment)
+        [executable, *tests], capture_output=True, text=True, timeout=6 * HANG_SECONDS, cwd=ROOT, env=environment)
 
 
 def unmutated_passes(executable):
@@ -63,7 +66,7 @@ def unmutated_passes(executable):
 
 def is_noticed(executable, mutant, by):
     named = by.split()
-    done = run(executable, mutant, named or TESTS)
+    done = run(executable, mutant, named or PROCESS_TESTS)
     failed = sorted(set(re.findall(r"^    (\S+::\S+)$", done.stdout, re.M)))
     assert done.returncode != 0 and failed, f"the mutant {mutant} passed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
     missing = [test for test in named if not any(each.endswith(test) for each in failed)]
