@@ -230,6 +230,8 @@ def shortened(value):
         # A search is explained later, so the numbers of the refusals differ, too.
         refusals = [each | {"id": 17, "time": "2026-11-30T02:41:00.000Z"} for each in value["refusals"]]
         return {"process": 4321, "refusals": shortened(refusals)}
+    if value.get("lease_until"):
+        value |= {"lease_until": "2026-01-01T00:01:00Z"}
     if "created_at" in value:
         value |= {name: "2026-01-01T00:00:00Z" for name in ("created_at", "updated_at")}
     if "openapi" in value:

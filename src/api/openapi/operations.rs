@@ -60,9 +60,12 @@ pub fn operation(routes: &[&Route], scope: &[Span], texts: &ApiTexts, schemas: &
     Some(operation)
 }
 
-/// The noun of a path: the last segment apart from fields.
+/// The noun of a path: the last segment apart from fields, and of a native path the first segment.
 pub fn noun(path: &str) -> &str {
-    let word = path.rsplit('/').find(|part| !part.is_empty() && !part.starts_with('{'));
+    let is_word = |part: &&str| !part.is_empty() && !part.starts_with('{');
+    // Below a native noun may be an operation, such as the report of a host.
+    let native = path.strip_prefix("/v1/").and_then(|rest| rest.split('/').find(is_word));
+    let word = native.or_else(|| path.rsplit('/').find(is_word));
     word.map_or("root", |word| word.trim_end_matches(".json"))
 }
 

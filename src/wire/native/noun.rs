@@ -114,7 +114,7 @@ impl Noun {
                 "answers": {status: {}},
                 "refusals": refusals.collect::<Vec<_>>(),
             });
-            if let Some((name, about)) = self.field.filter(|_| operation.route.ends_with('}')) {
+            if let Some((name, about)) = self.field.filter(|_| operation.route.contains('{')) {
                 text["fields"] = json!({name: about});
             }
             text["query"] = requests.add(operation.parameters);
