@@ -40,7 +40,8 @@ pub static NOUN: Noun = Noun {
             may share hosts and pools, so a sum over parts may count consumers twice. With `count`, `enough` says \
             whether this number of consumers fits; `enough` is null if `count` is above `fits` and not above `at_most`. \
             With `without` alone, instead of a query, the answer is about the loss of a domain: which consumers on \
-            the hosts of the domain would find no place on one of the other hosts. Amounts on sharing providers stay. \
+            the hosts of the domain would find no place on one of the other hosts. Amounts on sharing providers stay, \
+            and a host must be in an aggregate of each of these providers. \
             Allocations do not say which traits a consumer needs, and the rules of workloads do not count, so a \
             consumer with a place here may have none for these reasons. Larger consumers are placed first, so another \
             order may leave other consumers. `without` needs the policy rule `placement:allocations:list` too.",

@@ -1,10 +1,11 @@
 //! The consumers of a domain that would find no place elsewhere if the domain were lost (`GET /v1/capacity?without=`).
 //!
-//! The amounts of a consumer on hosts of the domain are placed on one host outside. Amounts on sharing providers stay.
-//! Consumers with the largest amounts come first, and each gets the fullest host with room, so that later consumers
-//! find large holes. Traits, aggregates and the rules of workloads are not known from allocations, and do not count.
+//! The amounts of a consumer on hosts of the domain are placed on one host outside. Amounts on sharing providers stay,
+//! so the host must be in an aggregate of each sharing provider of the consumer. Consumers with the largest amounts come
+//! first, and each gets the fullest host with room, so that later consumers find large holes. Traits and the rules of
+//! workloads are not known from allocations, and do not count.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use diesel::prelude::*;
@@ -18,8 +19,8 @@ use crate::interrupt::Interrupt;
 use crate::model::domains::{go_on, lies_in_any, search_version};
 use crate::model::{Model, Reader};
 use crate::search::{
-    CandidateSequence, ClassId, Domain, Group, HostConditions, PlannedUsage, Request, Scoring, SearchSettings,
-    Snapshot, Traits,
+    CandidateSequence, ClassId, Domain, Group, HostConditions, MemberOf, PlannedUsage, ProviderId, Request, Scoring,
+    SearchSettings, Snapshot, Traits,
 };
 
 /// The most allocations of a domain.
@@ -63,6 +64,14 @@ pub struct ReplicaName {
 /// The amounts of a consumer, by class.
 type AmountsByClass = Vec<(ClassId, i64)>;
 
+/// The need of a consumer outside of the domain. Consumers of equal needs are placed together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Need {
+    amounts: AmountsByClass,
+    /// The sharing providers on which the consumer has amounts, too.
+    pools: BTreeSet<ProviderId>,
+}
+
 /// Finds which consumers of the domain have no place elsewhere.
 ///
 /// # Errors
@@ -81,7 +90,10 @@ pub async fn loss(model: &Model, domain: Domain, settings: SearchSettings, calle
             ),
         });
     }
-    let displaced = displaced(model.reader(false), providers).await?;
+    let mut displaced = displaced(model.reader(false), providers).await?;
+    if snapshot.has_sharing() {
+        displaced = with_pools(model.reader(false), Arc::clone(&snapshot), displaced).await?;
+    }
     let consumers = displaced.len();
     let moved = Arc::clone(&snapshot);
     let place = move |_: &Snapshot, interrupt: &Interrupt| {
@@ -117,7 +129,7 @@ fn providers_in(snapshot: &Snapshot, domain: &Domain, interrupt: &Interrupt) -> 
 }
 
 /// The amounts of each consumer on these providers.
-async fn displaced(reader: Reader, providers: Vec<String>) -> Result<BTreeMap<String, AmountsByClass>> {
+async fn displaced(reader: Reader, providers: Vec<String>) -> Result<BTreeMap<String, Need>> {
     let read = reader.read(move |conn| {
         let limit = i64::try_from(MAX_ALLOCATIONS).unwrap_or(i64::MAX).saturating_add(1);
         let rows: Vec<(String, i32, i32)> = in_lists(&providers, |uuids| {
@@ -143,31 +155,60 @@ async fn displaced(reader: Reader, providers: Vec<String>) -> Result<BTreeMap<St
         for (consumer, class, used) in rows {
             *found.entry(consumer).or_default().entry(ClassId(class)).or_default() += i64::from(used);
         }
-        let amounts = found.into_iter();
-        Ok(amounts
-            .map(|(consumer, amounts)| (consumer, amounts.into_iter().collect()))
-            .collect())
+        let needs = found.into_iter().map(|(consumer, amounts)| {
+            let amounts = amounts.into_iter().collect();
+            let pools = BTreeSet::new();
+            (consumer, Need { amounts, pools })
+        });
+        Ok(needs.collect())
     });
     read.await
 }
 
-/// The consumers without a place, each with the amounts. Consumers of equal amounts are placed together. Groups with
-/// larger amounts come first.
+/// The needs with the sharing providers of each consumer.
+async fn with_pools(
+    reader: Reader,
+    snapshot: Arc<Snapshot>,
+    needs: BTreeMap<String, Need>,
+) -> Result<BTreeMap<String, Need>> {
+    let read = reader.read(move |conn| {
+        let consumers: Vec<&str> = needs.keys().map(String::as_str).collect();
+        let rows: Vec<(String, i32)> = in_lists(&consumers, |consumers| {
+            allocations::table
+                .filter(allocations::consumer_id.eq_any(consumers))
+                .select((allocations::consumer_id, allocations::resource_provider_id))
+                .load(&mut *conn)
+        })?;
+        let mut needs = needs.clone();
+        for (consumer, provider) in rows {
+            let provider = ProviderId(provider);
+            let is_pool = snapshot.by_id(provider).is_some_and(|slot| snapshot.is_sharing(slot));
+            if let Some(need) = needs.get_mut(&consumer).filter(|_| is_pool) {
+                need.pools.insert(provider);
+            }
+        }
+        Ok(needs)
+    });
+    read.await
+}
+
+/// The consumers without a place, each with the amounts. Groups with larger amounts come first.
 fn without_place(
     snapshot: &Arc<Snapshot>,
     domain: &Domain,
-    displaced: &BTreeMap<String, AmountsByClass>,
+    displaced: &BTreeMap<String, Need>,
     settings: &SearchSettings,
 ) -> Result<Vec<(String, AmountsByClass)>> {
-    let mut by_amounts: HashMap<&AmountsByClass, Vec<&String>> = HashMap::new();
-    for (consumer, amounts) in displaced {
+    let mut by_need: HashMap<&Need, Vec<&String>> = HashMap::new();
+    for (consumer, need) in displaced {
         go_on(&settings.interrupt)?;
-        by_amounts.entry(amounts).or_default().push(consumer);
+        by_need.entry(need).or_default().push(consumer);
     }
-    let mut groups: Vec<(&AmountsByClass, Vec<&String>)> = by_amounts.into_iter().collect();
+    let mut groups: Vec<(&Need, Vec<&String>)> = by_need.into_iter().collect();
     let largest = largest_capacities(snapshot, &settings.interrupt)?;
-    let share = |amounts: &AmountsByClass| {
-        let shares = amounts
+    let share = |need: &Need| {
+        let shares = need
+            .amounts
             .iter()
             .map(|(class, amount)| *amount as f64 / largest.get(class).copied().unwrap_or_default().max(1) as f64);
         shares.fold(0.0, f64::max)
@@ -175,13 +216,13 @@ fn without_place(
     groups.sort_by(|(one, _), (other, _)| share(other).total_cmp(&share(one)).then_with(|| one.cmp(other)));
     let mut usage = PlannedUsage::new(Arc::clone(snapshot));
     let mut without = Vec::new();
-    for (amounts, group) in groups {
-        let request = request(snapshot, domain, amounts);
+    for (need, group) in groups {
+        let request = request(snapshot, domain, need);
         let mut sequence = CandidateSequence::new(&request, Some(Scoring::Fullest), settings.clone(), group.len(), 0);
         for consumer in group {
             go_on(&settings.interrupt)?;
             let Some((_, candidate)) = sequence.next(&mut usage)? else {
-                without.push((consumer.clone(), amounts.clone()));
+                without.push((consumer.clone(), need.amounts.clone()));
                 continue;
             };
             let placements = candidate.placements.clone();
@@ -206,15 +247,19 @@ fn largest_capacities(snapshot: &Snapshot, interrupt: &Interrupt) -> Result<Hash
     Ok(largest)
 }
 
-/// A request for these amounts on one host outside of the domain.
-fn request(snapshot: &Snapshot, domain: &Domain, amounts: &AmountsByClass) -> Request {
-    let resources = amounts.iter().filter_map(|(class, amount)| {
+/// A request for the amounts on one host outside of the domain, in reach of the sharing providers.
+fn request(snapshot: &Snapshot, domain: &Domain, need: &Need) -> Request {
+    let resources = need.amounts.iter().filter_map(|(class, amount)| {
         let name = snapshot.catalog().class_name(*class)?;
         Some((name.to_string(), *amount))
     });
     Request {
         groups: vec![Group {
             resources: resources.collect(),
+            member_of: MemberOf {
+                any_of: need.pools.iter().map(|pool| aggregates_of(snapshot, *pool)).collect(),
+                ..MemberOf::default()
+            },
             ..Group::default()
         }],
         group_policy: None,
@@ -228,6 +273,16 @@ fn request(snapshot: &Snapshot, domain: &Domain, amounts: &AmountsByClass) -> Re
         limit: None,
         nested: true,
     }
+}
+
+/// The uuids of the aggregates of a provider.
+fn aggregates_of(snapshot: &Snapshot, provider: ProviderId) -> BTreeSet<String> {
+    let aggregates = snapshot
+        .by_id(provider)
+        .into_iter()
+        .flat_map(|slot| snapshot.aggregates(slot));
+    let uuids = aggregates.filter_map(|id| snapshot.catalog().aggregate_uuid(id));
+    uuids.map(|uuid| uuid.to_string()).collect()
 }
 
 /// The first consumers with their projects, and with the names of replicas.

@@ -123,3 +123,53 @@ async fn consumers_of_several_sizes_are_placed_as_claims_could_place_them() {
     }
     assert!(at_best >= 90, "of 120 clouds, {at_best} have as many placed as can be");
 }
+
+/// Adds the pool 9, which shares disks with these hosts.
+async fn add_pool(f: &mut Fixture, hosts: &[u32]) {
+    f.host(9, 1).await.unwrap();
+    f.model.submit(adding(9, "DISK_GB", 100)).await.unwrap();
+    let shares = crate::model::traits::Replace {
+        provider: uuid(9),
+        generation: f.generation(9),
+        traits: vec!["MISC_SHARES_VIA_AGGREGATE".to_owned()],
+    };
+    f.model.submit(shares).await.unwrap();
+    for provider in hosts.iter().chain(&[9]) {
+        let join = crate::model::aggregates::Replace {
+            provider: uuid(*provider),
+            aggregates: vec![uuid(700)],
+            generation: None,
+        };
+        f.model.submit(join).await.unwrap();
+    }
+}
+
+/// The disk of the consumer stays on the pool, which shares with the first host and one host outside of the domain.
+#[actix_web::test]
+async fn a_consumer_with_amounts_on_a_pool_finds_a_place_in_reach_of_the_pool_alone() {
+    for (in_reach, room, placed) in [(2, 4, 1), (2, 0, 0), (3, 4, 1)] {
+        let mut f = fixture();
+        for (host, rack, total) in [(1, "rack1", 20), (2, "rack2", room + 1), (3, "rack2", 20)] {
+            f.host(host, total).await.unwrap();
+            describe(&f.model, host, None, (rack, "-"), ProviderState::Up).await;
+        }
+        use_host(&f, 102, 2, 1).await;
+        add_pool(&mut f, &[1, in_reach]).await;
+        let mut claim = claim(200, 1, "VCPU", 4, Expected::New);
+        let on_pool = (uuid(9), vec![("DISK_GB".to_owned(), 10)]);
+        claim.consumers[0].allocations.push(on_pool);
+        f.model.submit(claim).await.unwrap();
+        let domain = Domain {
+            dimension: "fault".into(),
+            path: "rack1".into(),
+        };
+        let report = loss(&f.model, domain, SearchSettings::uncut(7), &caller())
+            .await
+            .unwrap();
+        assert_eq!(
+            (report.consumers, report.placed),
+            (1, placed),
+            "host {in_reach}, room {room}"
+        );
+    }
+}
