@@ -58,8 +58,9 @@ pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligibl
 pub use candidate::{Candidate, Placement};
 pub use candidates::{candidates, check_interrupt};
 pub use explanation::{
-    ClassProviders, ClassRoom, Condition, Conditions, Edit, Enough, ExplainedRequest, HostSet, Lack, ProviderAmount,
-    RequestChange, Thinning, explain, failed_conditions, first_failed_but_room, lacks_in_host, nearest, single_changes,
+    ClassProviders, ClassRoom, Condition, Conditions, Edit, Enough, ExplainedRequest, HostSet, HostSum, Lack,
+    ProviderAmount, RequestChange, Thinning, explain, failed_conditions, failing_pools, first_failed_but_room,
+    lacks_in_host, nearest, single_changes,
 };
 pub use expression::{Expression, Truth};
 pub use over_normal::{OverSequence, for_purpose};

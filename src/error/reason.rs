@@ -64,7 +64,7 @@ pub struct Reason {
     /// In units of the class.
     pub requested: Option<i64>,
     /// The remaining room for this consumer; less than zero if the provider is overcommitted. Of several providers, the
-    /// largest room of a single provider.
+    /// largest room of a single provider, or of the providers of a single host.
     pub free: Option<i64>,
     /// Dimension and path, as `fault:fd:/dc1`; the dimension alone for a reason about all domains of the dimension.
     pub domain: Option<String>,

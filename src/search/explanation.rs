@@ -16,6 +16,7 @@ mod explainer;
 mod host_set;
 mod lacks;
 mod nearest;
+mod pool_failures;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,12 +27,13 @@ use super::snapshot::{AmountRule, Slot, Snapshot};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 pub use changes::{Edit, RequestChange, single_changes};
-pub use class_room::{ClassProviders, ClassRoom, Enough, ProviderAmount};
+pub use class_room::{ClassProviders, ClassRoom, Enough, HostSum, ProviderAmount};
 pub use condition::{Condition, Conditions};
 use explainer::Explainer;
 pub use host_set::HostSet;
 pub use lacks::{Lack, lacks_in_host};
 pub use nearest::nearest;
+pub use pool_failures::failing_pools;
 
 /// The conditions of a request, with the hosts left out by each condition.
 #[derive(Debug)]
@@ -158,7 +160,8 @@ impl<'a> ExplainedRequest<'a> {
         hosts.unwrap_or_else(|| self.all())
     }
 
-    /// The providers of the class of [`Conditions::classes`]. `None` for an unknown class.
+    /// The providers of the class of [`Conditions::classes`]. `None` for an unknown class. If states count for the
+    /// request, only providers that are up have room.
     pub fn providers<'s>(
         &self,
         snapshot: &'s Snapshot,
@@ -167,7 +170,8 @@ impl<'a> ExplainedRequest<'a> {
     ) -> Option<ClassProviders<'s>> {
         interrupt.spend(snapshot.blocks.len() as u64);
         let class = snapshot.catalog().class_id(self.conditions.classes[class])?;
-        Some(ClassProviders::of(snapshot, class))
+        let only_up = self.conditions.request.host.only_up;
+        Some(ClassProviders::of(snapshot, class, only_up))
     }
 
     /// The hosts left out by the condition at `index`.

@@ -160,8 +160,11 @@ struct ClassAnswer<'a> {
     resource_class: &'a str,
     /// The greatest amount of one group.
     requested: i64,
-    /// The greatest capacity; `null` without an inventory.
+    /// The greatest capacity; `null` without an inventory. If states count, providers that are not up have no part in
+    /// the amounts.
     capacity: Option<i64>,
+    /// The greatest amount that may be allocated in total for the query's purpose: the normal limit, or `capacity`.
+    limit: Option<i64>,
     /// The greatest free amount; `null` without an inventory.
     free: Option<i64>,
     /// The uuid of the provider with the greatest free amount; `null` without an inventory.
@@ -170,10 +173,10 @@ struct ClassAnswer<'a> {
     resource_provider_name: Option<&'a str>,
     /// The greatest free amount within the normal limit; `null` without an inventory.
     free_normal: Option<i64>,
-    /// The greatest `max_unit`; `null` without an inventory.
+    /// The `max_unit` of the provider with the greatest free amount.
     max_unit: Option<i64>,
-    /// Whether a provider has enough for `requested` and allows the amount: `now`, `not_now` (if less were used), or
-    /// `never`.
+    /// Whether a provider has enough for `requested` and allows the amount: `now`, `not_now` (if less were used, or if
+    /// the provider were up), or `never`. Within `limit`.
     enough: &'static str,
 }
 
@@ -277,11 +280,12 @@ fn class(report: &ClassReport) -> ClassAnswer<'_> {
         resource_class: &report.class,
         requested: report.requested,
         capacity: report.room.map(|room| room.capacity.amount),
+        limit: report.room.map(|room| room.limit.amount),
         free: report.room.map(|room| room.free.amount),
         resource_provider: report.freest.as_ref().map(|(uuid, _)| &**uuid),
         resource_provider_name: report.freest.as_ref().map(|(_, name)| &**name),
         free_normal: report.room.map(|room| room.normal_free.amount),
-        max_unit: report.room.map(|room| room.max_unit.amount),
+        max_unit: report.max_unit,
         enough: match report.enough {
             Enough::Now => "now",
             Enough::NotNow => "not_now",

@@ -31,7 +31,8 @@ pub struct ReasonAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<i64>,
     /// The amount that the consumer could get. The consumer's own allocations count as free. Of several providers the
-    /// greatest amount that a provider has. Of a rule: the replicas that the rule admits.
+    /// greatest amount that a provider has, or a host if several groups request the class. Of a rule: the replicas that
+    /// the rule admits.
     #[serde(skip_serializing_if = "Option::is_none")]
     free: Option<i64>,
     /// The domain, as `dimension:path`.

@@ -1,7 +1,7 @@
 //! The words of single changes of a query, after which hosts have a candidate.
 
-use super::words::{Words, listed, same_dimension, set, short};
-use crate::search::{Condition, Edit, Traits};
+use super::words::{Words, joined, same_dimension, set, short};
+use crate::search::{Condition, Domain, Edit, Traits};
 
 /// A change of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Words<'_> {
         let of_request = |name: &str, value: String| (vec![name.to_owned()], format!("Without {name}={value}."));
         let forbidden_traits = |traits: &Traits| {
             let names: Vec<String> = traits.forbidden.iter().map(|name| format!("!{name}")).collect();
-            listed(names.iter())
+            joined(names.iter(), ",")
         };
         let (parameters, detail) = match condition {
             Condition::Inventory { group, index } => {
@@ -61,15 +61,19 @@ impl Words<'_> {
                 let uuid = self.group(group).in_tree.clone().unwrap_or_default();
                 of_group(group, "in_tree", uuid)
             }
-            Condition::InDomain { first } => of_request("in_domain", domains(&request.host.in_domains, first)),
+            Condition::InDomain { first } => {
+                let name = "in_domain";
+                of_request(name, domains(name, &request.host.in_domains, first))
+            }
             Condition::NotInDomain { first } => {
-                of_request("not_in_domain", domains(&request.host.not_in_domains, first))
+                let name = "not_in_domain";
+                of_request(name, domains(name, &request.host.not_in_domains, first))
             }
             Condition::MemberOf { group, index } => {
                 of_group(group, "member_of", set(&self.group(group).member_of.any_of[index]))
             }
             Condition::NotMemberOf { group } => {
-                let names = listed(self.group(group).member_of.forbidden.iter());
+                let names = joined(self.group(group).member_of.forbidden.iter(), ",");
                 of_group(group, "member_of", format!("!in:{names}"))
             }
             Condition::RootTrait { index } => of_request("root_required", set(&request.root_required.required[index])),
@@ -101,11 +105,11 @@ impl Words<'_> {
     }
 }
 
-/// The domains of the dimension of the first, in the spelling of the query.
-fn domains(domains: &[crate::search::Domain], first: usize) -> String {
+/// The domains of the dimension of the first, in the spelling of the query, behind the parameter of this name.
+fn domains(parameter: &str, domains: &[Domain], first: usize) -> String {
     let domains = same_dimension(domains, first).into_iter();
     let names: Vec<String> = domains
         .map(|domain| format!("{}:{}", domain.dimension, domain.path))
         .collect();
-    listed(names.iter())
+    joined(names.iter(), &format!("&{parameter}="))
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::causes::{Cause, causes, is_disabled, unavailability};
+use super::causes::{Cause, CauseFinder, is_disabled, unavailability};
 use super::changes::QueryChange;
 use super::words::{Words, unavailable};
-use super::{ConditionCounts, condition_counts, none_of};
+use super::{ConditionCounts, cause_first, condition_counts, none_of};
 use crate::caller::CallerKey;
 use crate::error::{Error, Reason, Result};
 use crate::interrupt::Interrupt;
@@ -78,6 +78,8 @@ pub struct ClassReport {
     pub room: Option<ClassRoom>,
     /// The uuid and the name of the provider with the largest free amount.
     pub freest: Option<(String, String)>,
+    /// Of the provider with the largest free amount.
+    pub max_unit: Option<i64>,
     pub enough: Enough,
 }
 
@@ -173,7 +175,7 @@ impl<'a> Reporter<'a> {
     fn report(&self) -> Result<ExplanationReport> {
         let left = self.explanation.with_candidate().len();
         let (conditions, has_all_trees) = match self.explanation.only {
-            None => (self.conditions(), true),
+            None => (self.conditions()?, true),
             Some(host) => self.failed_conditions(host)?,
         };
         let (nearest, has_all_hosts) = self.nearest()?;
@@ -194,11 +196,13 @@ impl<'a> Reporter<'a> {
         Words {
             snapshot: self.snapshot,
             conditions: &self.explanation.conditions,
+            named: self.explanation.only.map(|host| self.snapshot.name(host)),
+            strict: self.settings.strict_step,
         }
     }
 
-    fn conditions(&self) -> Vec<ConditionReport> {
-        let counted = condition_counts(self.snapshot, &self.explanation, &self.settings.interrupt);
+    fn conditions(&self) -> Result<Vec<ConditionReport>> {
+        let counted = condition_counts(self.snapshot, &self.explanation, self.settings)?;
         let reports = counted.into_iter().flat_map(|ConditionCounts { thinning, causes }| {
             let groups = match thinning.conditions {
                 1 => self.groups(thinning.condition),
@@ -216,26 +220,28 @@ impl<'a> Reporter<'a> {
                 }
             })
         });
-        reports.collect()
+        Ok(reports.collect())
     }
 
     /// All conditions failed by the single host.
     fn failed_conditions(&self, host: Slot) -> Result<(Vec<ConditionReport>, bool)> {
         let (failed, is_exact) = search::failed_conditions(self.snapshot, &self.question.request, host, self.settings)?;
         let words = self.words();
-        let interrupt = &self.settings.interrupt;
-        let reports = failed.into_iter().flat_map(|condition| {
-            let causes = causes(self.snapshot, &self.explanation, condition, vec![host], interrupt).into_iter();
-            let reports = causes.map(|found| ConditionReport {
+        let mut finder = CauseFinder::new(self.snapshot, &self.explanation, self.settings);
+        let mut reports = Vec::new();
+        for condition in failed {
+            let causes = finder.causes(condition, vec![host])?.into_iter();
+            reports.extend(causes.map(|found| ConditionReport {
                 reason: words.reason(condition, &found),
                 groups: self.groups(condition),
                 left_out: 1,
                 left: 0,
                 examples: vec![self.snapshot.name(host).to_owned()],
-            });
-            reports.collect::<Vec<_>>()
-        });
-        Ok((reports.collect(), is_exact))
+            }));
+            // As in the search for failed conditions.
+            finder.removed.insert(condition);
+        }
+        Ok((reports, is_exact))
     }
 
     /// The suffixes of the groups with a condition. Empty for a condition on hosts.
@@ -262,11 +268,13 @@ impl<'a> Reporter<'a> {
     fn detail(&self, left: usize, conditions: &[ConditionReport]) -> String {
         let hosts = self.explanation.all().len();
         let name = self.explanation.only.map(|host| self.snapshot.name(host));
-        let failed = conditions.iter().map(|condition| &condition.reason);
         match (left, name) {
-            (0, None) => none_of(hosts, failed),
+            (0, None) => {
+                let counted = conditions.iter().map(|it| (it.reason.clone(), it.left_out));
+                none_of(hosts, cause_first(counted).iter().map(|(reason, _)| &*reason.detail))
+            }
             (0, Some(name)) => {
-                let failed: Vec<&str> = failed.map(|reason| &*reason.detail).collect();
+                let failed: Vec<&str> = conditions.iter().map(|it| &*it.reason.detail).collect();
                 format!("{name} cannot serve the query. {}", failed.join(" "))
             }
             (_, None) => format!(
@@ -306,11 +314,13 @@ impl<'a> Reporter<'a> {
             let providers = self.explanation.providers(self.snapshot, at, &self.settings.interrupt);
             let room = providers.as_ref().and_then(|providers| providers.room(hosts));
             let freest = room.map(|room| room.free.provider);
+            let of_freest = freest.and_then(|freest| providers.as_ref()?.room_of(freest));
             let strict = self.settings.strict_step;
             Ok(ClassReport {
                 class: (*class).to_owned(),
                 requested,
                 freest: freest.map(|slot| (self.snapshot.uuid(slot).to_owned(), self.snapshot.name(slot).to_owned())),
+                max_unit: of_freest.map(|room| room.max_unit.amount),
                 room,
                 enough: providers.map_or(Enough::Never, |providers| providers.enough(hosts, requested, strict)),
             })

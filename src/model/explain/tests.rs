@@ -1,6 +1,8 @@
 //! The sentences about each condition, on small clouds.
 
+mod amounts;
 mod causes;
+mod pools;
 
 use std::collections::BTreeSet;
 
@@ -123,11 +125,27 @@ fn each_condition_has_a_sentence() {
         ),
         (
             of_group(|group| group.member_of = members(&["a2"], &[])),
-            "3 hosts are not in the aggregates of member_of: a2.",
+            "3 hosts are not in the aggregates of member_of: a2; a2 has no provider.",
         ),
         (
             of_group(|group| group.member_of = members(&["a9"], &[])),
             "3 hosts are not in the aggregates of member_of: a9; a9 does not exist.",
+        ),
+        (
+            of_group(|group| group.member_of.any_of = vec![set(&["a2", "a8", "a9"])]),
+            "3 hosts are not in the aggregates of member_of: in:a2,a8,a9; a8, a9 do not exist; a2 has no provider.",
+        ),
+        (
+            of_group(|group| group.traits = traits(&[], &["NOPE"])),
+            "required forbids NOPE, which does not exist: a search answers 400.",
+        ),
+        (
+            of_root(traits(&[], &["NOPE"])),
+            "root_required forbids NOPE, which does not exist: a search answers 400.",
+        ),
+        (
+            of_group(|group| group.traits = traits(&["NOPE"], &[])),
+            "3 hosts lack trait NOPE of required; NOPE does not exist: a search answers 400.",
         ),
         (
             of_group(|group| group.member_of = members(&[], &["a1"])),
@@ -147,6 +165,16 @@ fn each_condition_has_a_sentence() {
                 ..HostConditions::default()
             }),
             "3 hosts are in no required domain: fault:/d2; fault:/d2 has no host.",
+        ),
+        (
+            of_host(HostConditions {
+                in_domains: vec![Domain {
+                    dimension: "host".into(),
+                    path: "uuid-9".into(),
+                }],
+                ..HostConditions::default()
+            }),
+            "3 hosts are in no required domain: host:uuid-9; host:uuid-9 has no host.",
         ),
         (
             of_host(HostConditions {
@@ -201,9 +229,10 @@ fn capacity_free_room_and_normal_limit_have_sentences_of_their_own() {
         (reason.detail, reason.requested, reason.free)
     };
     let figures = |detail: &str, requested, free| (detail.to_owned(), Some(requested), Some(free));
-    let too_small = "3 hosts are too small for VCPU: 9 requested, at most 8.";
+    let too_small = "3 hosts are too small for VCPU: 9 requested, at most 8 (6 within the normal limit).";
     assert_eq!(free(9), figures(too_small, 9, 8));
-    let no_room = "3 hosts have too little room for VCPU: 3 requested, at most 2 free, on name-1.";
+    let no_room =
+        "3 hosts have too little room for VCPU: 3 requested, at most 2 free (0 within the normal limit), on name-1.";
     assert_eq!(free(3), figures(no_room, 3, 2));
     let within =
         "3 hosts have too little room within the normal limit for VCPU: 1 requested, at most 0 free, on name-1.";
@@ -227,10 +256,7 @@ fn an_amount_that_the_capacity_has_room_for_fails_the_units() {
     assert_eq!(explained(9), "3 hosts are too small for VCPU: 9 requested, at most 8.");
     let units = "3 hosts do not allow this amount of VCPU:";
     assert_eq!(explained(6), format!("{units} 6 requested, max_unit is at most 4."));
-    assert_eq!(
-        explained(1),
-        format!("{units} 1 requested, see min_unit, max_unit and step_size.")
-    );
+    assert_eq!(explained(1), format!("{units} 1 requested, refused by min_unit 2."));
 }
 
 #[test]

@@ -17,13 +17,17 @@ const MAX_NAMES: usize = 4;
 pub struct Words<'a> {
     pub snapshot: &'a Snapshot,
     pub conditions: &'a Conditions<'a>,
+    /// The name of the host, if the sentences are about a single host.
+    pub named: Option<&'a str>,
+    /// As [`search::SearchSettings::strict_step`].
+    pub strict: bool,
 }
 
 impl Words<'_> {
     /// The condition, with the number of hosts left out for one cause.
     pub fn reason(&self, condition: Condition, found: &CauseHosts) -> Reason {
         let cause = found.cause;
-        let has = |one: &str, many: &str| counted(found.hosts.len(), one, many);
+        let has = |one: &str, many: &str| self.has(found, one, many);
         if let Some(unavailable) = unavailable(cause) {
             let code = match condition {
                 Condition::NoRootTrait => ReasonCode::RootTraits,
@@ -57,10 +61,10 @@ impl Words<'_> {
                 };
             }
             Condition::State => {
-                let what = has(
-                    "has only providers that are not up",
-                    "have only providers that are not up",
-                );
+                let what = match cause {
+                    Cause::Sharing { .. } => has("is not up", "are not up"),
+                    _ => has("needs providers that are not up", "need providers that are not up"),
+                };
                 (ReasonCode::State, what)
             }
             Condition::InTree { group } => {
@@ -87,12 +91,13 @@ impl Words<'_> {
                 )
             }
             Condition::MemberOf { group, index } => {
-                let set = set(&self.group(group).member_of.any_of[index]);
+                let any_of = &self.group(group).member_of.any_of[index];
+                let set = set(any_of);
                 let key = self.keys(group, "member_of");
                 let what = has("is not in the aggregates of", "are not in the aggregates of");
                 (
                     ReasonCode::Aggregates,
-                    format!("{what} {key}: {set}{}", self.unknown(condition)),
+                    format!("{what} {key}: {set}{}", self.missing_aggregates(any_of)),
                 )
             }
             Condition::NotMemberOf { group } => {
@@ -110,14 +115,11 @@ impl Words<'_> {
                 )
             }
             Condition::NoRootTrait => {
-                let names = listed(self.conditions.request.root_required.forbidden.iter());
-                let what = has(
-                    "has a trait that root_required forbids",
-                    "have a trait that root_required forbids",
-                );
+                let forbidden = &self.conditions.request.root_required.forbidden;
+                let has = has("has a trait that", "have a trait that");
                 (
                     ReasonCode::RootTraits,
-                    format!("{what}: {names}{}", self.unknown(condition)),
+                    self.forbidden_traits(condition, &has, "root_required", forbidden),
                 )
             }
             Condition::Trait { group, index } => {
@@ -134,12 +136,12 @@ impl Words<'_> {
                 )
             }
             Condition::NoTrait { group } => {
-                let names = listed(self.group(group).traits.forbidden.iter());
                 let key = self.keys(group, "required");
-                let what = has("has a trait that", "have a trait that");
+                let has = has("has a trait that", "have a trait that");
+                let forbidden = &self.group(group).traits.forbidden;
                 (
                     ReasonCode::Traits,
-                    format!("{what} {key} forbids: {names}{}", self.unknown(condition)),
+                    self.forbidden_traits(condition, &has, &key, forbidden),
                 )
             }
             Condition::Where { group } => (ReasonCode::Condition, self.described(group, cause, &has)),
@@ -157,7 +159,25 @@ impl Words<'_> {
                 (ReasonCode::Groups, format!("{what} same_subtree={rule} in one subtree"))
             }
         };
-        Reason::new(code, format!("{what}."))
+        Reason::new(code, format!("{what}{}.", self.providers(found)))
+    }
+
+    /// A trait with an unknown name is no trait of a host: the search refuses the name.
+    fn forbidden_traits(&self, condition: Condition, has: &str, key: &str, forbidden: &BTreeSet<String>) -> String {
+        match self.conditions.unknown_name(self.snapshot.catalog(), condition) {
+            Some(name) => format!("{key} forbids {name}, which does not exist: a search answers 400"),
+            None => format!("{has} {key} forbids: {}", listed(forbidden.iter())),
+        }
+    }
+
+    /// Says which aggregates do not exist or have no provider.
+    fn missing_aggregates(&self, any_of: &BTreeSet<String>) -> String {
+        let id = |uuid: &String| self.snapshot.catalog().aggregate_id(uuid);
+        let (known, unknown): (Vec<&String>, Vec<&String>) = any_of.iter().partition(|uuid| id(uuid).is_some());
+        let is_empty = |uuid: &&String| id(uuid).is_some_and(|aggregate| !self.snapshot.has_member(aggregate));
+        let empty: Vec<&String> = known.into_iter().filter(is_empty).collect();
+        let unknown = about(&unknown, "does not exist", "do not exist");
+        unknown + &about(&empty, "has no provider", "have no provider")
     }
 
     /// Conditions that were not compared one by one.
@@ -195,27 +215,32 @@ impl Words<'_> {
         }
     }
 
-    /// Says if the condition has an unknown name.
+    /// Says if the condition has an unknown class or trait, which a search refuses.
     fn unknown(&self, condition: Condition) -> String {
         let name = self.conditions.unknown_name(self.snapshot.catalog(), condition);
-        name.map_or_else(String::new, |name| format!("; {name} does not exist"))
+        name.map_or_else(String::new, |name| {
+            format!("; {name} does not exist: a search answers 400")
+        })
     }
 
-    /// Domains of one dimension. Names the first domain without a host.
+    /// Domains of one dimension. Names the domains without a host.
     fn domains(&self, domains: &[&Domain], what: &str) -> String {
-        let names: Vec<String> = domains
-            .iter()
-            .map(|domain| format!("{}:{}", domain.dimension, domain.path))
-            .collect();
-        let names = listed(names.iter());
-        let is_empty = |domain: &&&Domain| {
-            let mut paths = self.snapshot.hosts_by_domain(&domain.dimension);
-            *domain.dimension != *HOST_DIMENSION && !paths.any(|(path, _)| search::is_in_domain(path, &domain.path))
+        let name = |domain: &&Domain| format!("{}:{}", domain.dimension, domain.path);
+        let names: Vec<String> = domains.iter().map(name).collect();
+        let is_empty = |domain: &&&Domain| match &*domain.dimension {
+            HOST_DIMENSION => self.snapshot.by_uuid(&domain.path).is_none(),
+            dimension => {
+                let mut paths = self.snapshot.hosts_by_domain(dimension);
+                !paths.any(|(path, _)| search::is_in_domain(path, &domain.path))
+            }
         };
-        match domains.iter().find(is_empty) {
-            Some(domain) => format!("{what}: {names}; {}:{} has no host", domain.dimension, domain.path),
-            None => format!("{what}: {names}"),
-        }
+        let empty: Vec<String> = domains.iter().filter(is_empty).map(name).collect();
+        let empty: Vec<&String> = empty.iter().collect();
+        format!(
+            "{what}: {}{}",
+            listed(names.iter()),
+            about(&empty, "has no host", "have no host")
+        )
     }
 
     /// Why the condition of a group, or of the request for hosts, is not true.
@@ -291,16 +316,31 @@ fn missing(traits: &Traits, index: usize, lacks: &str, has: &str) -> String {
 pub fn set(any_of: &BTreeSet<String>) -> String {
     match any_of.len() {
         1 => listed(any_of.iter()),
-        _ => format!("in:{}", listed(any_of.iter())),
+        _ => format!("in:{}", joined(any_of.iter(), ",")),
     }
 }
 
-/// The first names.
+/// The first names, in words.
 pub fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    joined(names, ", ")
+}
+
+/// The first names.
+pub fn joined<'a>(names: impl Iterator<Item = &'a String>, separator: &str) -> String {
     let mut names = names.map(String::as_str);
     let mut first: Vec<&str> = names.by_ref().take(MAX_NAMES).collect();
     first.extend(names.next().map(|_| "…"));
-    first.join(", ")
+    first.join(separator)
+}
+
+/// Behind a semicolon, names with a verb. Empty without a name.
+fn about(names: &[&String], one: &str, many: &str) -> String {
+    let verb = match names.len() {
+        0 => return String::new(),
+        1 => one,
+        _ => many,
+    };
+    format!("; {} {verb}", listed(names.iter().copied()))
 }
 
 /// Whether any provider has a property of this name.

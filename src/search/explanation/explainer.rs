@@ -135,6 +135,13 @@ impl<'a, 's> Explainer<'a, 's> {
         }
     }
 
+    /// The hosts among `within` with a candidate for the conditions up to this condition, without the removed
+    /// conditions.
+    pub fn left_up_to(&mut self, last: Condition, within: &HostSet) -> Result<HostSet> {
+        let count = self.conditions.all.partition_point(|condition| *condition <= last);
+        self.left(count, within)
+    }
+
     /// The hosts among `within` with a candidate for the first `count` conditions.
     fn left(&mut self, count: usize, within: &HostSet) -> Result<HostSet> {
         let mut left = HostSet::none(self.snapshot);

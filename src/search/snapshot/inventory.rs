@@ -95,6 +95,19 @@ impl Units {
             && (in_steps() || (!strict && amount == i64::from(self.min_unit)))
     }
 
+    /// The bounds that refuse an amount, with their names. Empty for an allowed amount.
+    pub fn refusing(self, amount: i64, strict: bool) -> impl Iterator<Item = (&'static str, i32)> {
+        let is_refused = !self.allow(amount, strict);
+        let is_off_step = self.step_size <= 0 || amount % i64::from(self.step_size) != 0;
+        let refusing = [
+            ("min_unit", self.min_unit, amount < i64::from(self.min_unit)),
+            ("max_unit", self.max_unit, amount > i64::from(self.max_unit)),
+            ("step_size", self.step_size, is_off_step),
+        ];
+        let refusing = refusing.into_iter().filter(move |(.., refuses)| is_refused && *refuses);
+        refusing.map(|(name, bound, _)| (name, bound))
+    }
+
     /// The largest allowed amount that is at most `most`.
     pub fn largest_allowed(self, most: i64, strict: bool) -> Option<i64> {
         let most = most.min(self.max_unit.into());
@@ -165,6 +178,24 @@ mod tests {
                     "{units:?}, {most}, {strict}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_bounds_that_refuse_an_amount_are_named() {
+        let units = inventory(100, 0, 1.0).units();
+        let refusing = |amount, strict| units.refusing(amount, strict).collect::<Vec<_>>();
+        assert_eq!(refusing(3, false), [("min_unit", 5), ("step_size", 10)]);
+        assert_eq!(refusing(5, false), []);
+        assert_eq!(refusing(5, true), [("step_size", 10)]);
+        assert_eq!(refusing(15, false), [("step_size", 10)]);
+        assert_eq!(refusing(30, false), [("max_unit", 20)]);
+        for (amount, strict) in (1..=30).flat_map(|amount| [(amount, false), (amount, true)]) {
+            assert_eq!(
+                refusing(amount, strict).is_empty(),
+                units.allow(amount, strict),
+                "{amount} {strict}"
+            );
         }
     }
 

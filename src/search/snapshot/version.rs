@@ -138,6 +138,12 @@ impl Snapshot {
         self.block(slot).profile.traits.get(&wanted) & slot.bit() != 0
     }
 
+    /// Whether any provider is in the aggregate.
+    pub fn has_member(&self, aggregate: AggregateId) -> bool {
+        let has_member = |block: usize| self.blocks.get(block).profile.aggregates.get(&aggregate) != 0;
+        (0..self.blocks.len()).any(has_member)
+    }
+
     /// Whether the provider itself is in the aggregate.
     pub fn is_member(&self, slot: Slot, aggregate: AggregateId) -> bool {
         self.block(slot).profile.aggregates.get(&aggregate) & slot.bit() != 0

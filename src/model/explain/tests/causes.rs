@@ -5,11 +5,11 @@ use crate::model::explain::report::{ExplainQuestion, ExplanationReport, report_o
 use crate::model::providers::DISABLED_TRAIT;
 use crate::search::Purpose;
 
-const DISK: ClassId = ClassId(7);
-const SHARES: TraitId = TraitId(1);
+pub(super) const DISK: ClassId = ClassId(7);
+pub(super) const SHARES: TraitId = TraitId(1);
 const IS_DISABLED: TraitId = TraitId(9);
 
-fn catalog() -> Catalog {
+pub(super) fn catalog() -> Catalog {
     Catalog::new(
         vec![(ClassId(0), "VCPU".into()), (DISK, "DISK_GB".into())],
         vec![
@@ -21,12 +21,12 @@ fn catalog() -> Catalog {
     )
 }
 
-fn disk(row: &mut ProviderRow, total: i32, used: i64) {
+pub(super) fn disk(row: &mut ProviderRow, total: i32, used: i64) {
     row.inventories.insert(DISK, Inventory::whole(total));
     row.used.insert(DISK, used);
 }
 
-fn pool(id: i32, aggregate: i32, free: i64) -> ProviderRow {
+pub(super) fn pool(id: i32, aggregate: i32, free: i64) -> ProviderRow {
     let mut row = ProviderRow::bare(ProviderId(id), format!("uuid-{id}"), format!("nfs-{id}"));
     disk(&mut row, 100, 100 - free);
     row.traits = [SHARES].into();
@@ -34,7 +34,7 @@ fn pool(id: i32, aggregate: i32, free: i64) -> ProviderRow {
     row
 }
 
-fn for_disk(amount: i64) -> Request {
+pub(super) fn for_disk(amount: i64) -> Request {
     of_group(|group| group.resources.push(("DISK_GB".to_owned(), amount)))
 }
 
@@ -49,7 +49,7 @@ fn a_full_pool_is_named_beside_the_hosts_and_apart_from_hosts_with_disks() {
     let snapshot = Snapshot::build(catalog(), rows);
     let own = |what: &str| format!("1 host {what}");
     let room = [
-        "2 hosts share providers with too little room for DISK_GB: 55 requested, at most 5 free, on nfs-12.",
+        "2 hosts share providers that have too little room for DISK_GB: 55 requested, at most 5 free, on nfs-12.",
         &own("has too little room for DISK_GB: 55 requested, at most 50 free, on name-3."),
     ];
     assert_eq!(sentences(&snapshot, &for_disk(55)), room);
@@ -73,11 +73,11 @@ fn a_pool_has_its_own_units_and_its_normal_limit() {
     let limit = [("DISK_GB".into(), "0.75".parse().unwrap())].into();
     rows.push(pool);
     let snapshot = Snapshot::build(catalog().with_limits(limit), rows);
-    let units = "3 hosts share providers that do not allow this amount of DISK_GB: 30 requested, max_unit is at most 20, \
-                 on nfs-11.";
+    let units = "3 hosts share providers that do not allow this amount of DISK_GB: 30 requested, max_unit is at most \
+                 20, on nfs-11.";
     assert_eq!(sentences(&snapshot, &for_disk(30)), [units]);
-    let limited = "3 hosts share providers with too little room within the normal limit for DISK_GB: 16 requested, at \
-                   most 15 free, on nfs-11.";
+    let limited = "3 hosts share providers that have too little room within the normal limit for DISK_GB: 16 \
+                   requested, at most 15 free, on nfs-11.";
     assert_eq!(sentences(&snapshot.at_normal_limits(), &for_disk(16)), [limited]);
 }
 
