@@ -134,7 +134,8 @@ struct ExplanationAnswer<'a> {
     classes: Vec<ClassAnswer<'a>>,
     /// The hosts without a candidate for want of amounts alone, the nearest first.
     nearest: Vec<NearHostAnswer<'a>>,
-    /// Single changes of the query with which hosts have a candidate. Empty if hosts are left.
+    /// Single changes of the query with which hosts have a candidate. Empty if hosts are left, or if no single change
+    /// is enough.
     changes: Vec<ChangeAnswer<'a>>,
 }
 

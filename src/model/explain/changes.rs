@@ -1,7 +1,7 @@
 //! The words of single changes of a query, after which hosts have a candidate.
 
 use super::words::{Words, joined, same_dimension, set, short};
-use crate::search::{Condition, Domain, Edit, Traits};
+use crate::search::{Condition, Domain, Edit, Group, MemberOf, Traits};
 
 /// A change of a query.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,7 @@ impl Words<'_> {
     pub fn change(&self, edit: Edit) -> QueryChange {
         match edit {
             Edit::Without(condition) => self.without(condition),
+            Edit::WithoutGroup { group } => self.without_group(group),
             Edit::OverNormal => QueryChange {
                 parameters: vec!["purpose".to_owned()],
                 amount: None,
@@ -35,6 +36,43 @@ impl Words<'_> {
                     ),
                 }
             }
+        }
+    }
+
+    fn without_group(&self, at: usize) -> QueryChange {
+        let Group {
+            suffix,
+            resources,
+            traits,
+            member_of,
+            in_tree,
+            condition,
+        } = self.group(at);
+        let rules = &self.conditions.request.same_subtrees;
+        let parameters = [
+            ("resources", !resources.is_empty()),
+            ("required", *traits != Traits::default()),
+            ("member_of", *member_of != MemberOf::default()),
+            ("in_tree", in_tree.is_some()),
+            ("where", !condition.is_empty()),
+        ];
+        let parameters = parameters.into_iter().filter(|(_, is_there)| *is_there);
+        let parameters = parameters.map(|(name, _)| format!("{name}{suffix}"));
+        let of_rules = rules
+            .iter()
+            .any(|rule| rule.contains(suffix))
+            .then(|| "same_subtree".to_owned());
+        let amounts: Vec<String> = resources
+            .iter()
+            .map(|(class, amount)| format!("{class}:{amount}"))
+            .collect();
+        QueryChange {
+            parameters: parameters.chain(of_rules).collect(),
+            amount: None,
+            detail: format!(
+                "Without the group {suffix}, resources{suffix}={}.",
+                joined(amounts.iter(), ",")
+            ),
         }
     }
 

@@ -12,7 +12,7 @@ use super::host_set::HostSet;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::search::candidates::check_interrupt;
-use crate::search::request::Request;
+use crate::search::request::{Group, Request};
 use crate::search::settings::SearchSettings;
 use crate::search::snapshot::{AmountRule, ClassId, Slot, Snapshot, Units};
 
@@ -29,6 +29,8 @@ pub struct RequestChange {
 pub enum Edit {
     /// The condition does not hold.
     Without(Condition),
+    /// One group less, whose class further groups request.
+    WithoutGroup { group: usize },
     /// The group requests this amount of the class `resources[index]`, and all groups with the same request do.
     Amount { group: usize, index: usize, amount: i64 },
     /// Normal limits do not count.
@@ -85,6 +87,7 @@ impl<'a> Changer<'a> {
                 self.try_change(Edit::Without(*condition), explainer)?;
             }
         }
+        self.try_groups()?;
         let is_normal_room = |condition: &Condition| {
             matches!(
                 condition,
@@ -106,6 +109,20 @@ impl<'a> Changer<'a> {
                 self.try_largest_below(group, index)?;
                 self.try_smallest_above(group, index)?;
             }
+        }
+        Ok(())
+    }
+
+    /// The request with a group less. Of groups with the same request, the last is left out.
+    fn try_groups(&mut self) -> Result<()> {
+        let explanation = self.explanation;
+        let conditions = &explanation.conditions;
+        let request = conditions.request;
+        let lasts = (0..request.groups.len()).filter_map(|group| conditions.alike(group).last());
+        for group in lasts.filter(|group| is_repeated(request, *group)) {
+            let changed = without_group(request, group);
+            let explainer = self.explainer(&changed);
+            self.try_change(Edit::WithoutGroup { group }, explainer)?;
         }
         Ok(())
     }
@@ -221,6 +238,29 @@ fn is_removable(request: &Request, condition: &Condition) -> bool {
         Condition::Requirement { .. } | Condition::State | Condition::Amount { .. } => false,
         _ => true,
     }
+}
+
+/// Whether a granular group requests a class that a further group requests.
+fn is_repeated(request: &Request, group: usize) -> bool {
+    let Group { suffix, resources, .. } = &request.groups[group];
+    let requests = |other: &Group| {
+        let is_requested = |(class, _): &(String, i64)| other.resources.iter().any(|(name, _)| name == class);
+        resources.iter().any(is_requested)
+    };
+    let mut others = request.groups.iter().filter(|other| other.suffix != *suffix);
+    !suffix.is_empty() && others.any(requests)
+}
+
+/// The request without a group, and without the suffix of the group in `same_subtrees`.
+fn without_group(request: &Request, group: usize) -> Request {
+    let mut changed = request.clone();
+    let Group { suffix, .. } = changed.groups.remove(group);
+    changed
+        .same_subtrees
+        .iter_mut()
+        .for_each(|rule| rule.retain(|other| *other != suffix));
+    changed.same_subtrees.retain(|rule| !rule.is_empty());
+    changed
 }
 
 fn units_and_free(snapshot: &Snapshot, slot: Slot, class: ClassId) -> Option<(Units, i64)> {

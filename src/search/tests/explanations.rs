@@ -212,6 +212,10 @@ fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<Edite
         let hosts = left_by_oracle(world, conditions, &held);
         changes.extend((is_removable && !hosts.is_empty()).then_some((Edit::Without(removed), hosts)));
     }
+    for group in lasts_of_repeated(conditions) {
+        let hosts = serving_by_oracle(world, &without_group(conditions.request, group));
+        changes.extend((!hosts.is_empty()).then_some((Edit::WithoutGroup { group }, hosts)));
+    }
     for &condition in &conditions.all {
         let Condition::Inventory { group, index } = condition else {
             continue;
@@ -230,6 +234,37 @@ fn changes_by_oracle(world: &World, explanation: &ExplainedRequest) -> Vec<Edite
         changes.extend((requested + 1..=GREATEST_STEP + requested).find_map(with));
     }
     changes
+}
+
+/// The granular groups that share a class with a further group; of groups with the same request the last.
+fn lasts_of_repeated(conditions: &Conditions) -> Vec<usize> {
+    let groups = &conditions.request.groups;
+    let lasts = (0..groups.len()).filter_map(|group| conditions.alike(group).last());
+    let classes = |at: usize| groups[at].resources.iter().map(|(class, _)| class);
+    let shares = |at: &usize| {
+        let others = (0..groups.len()).filter(|other| other != at);
+        !groups[*at].suffix.is_empty()
+            && others
+                .flat_map(classes)
+                .any(|class| classes(*at).any(|own| own == class))
+    };
+    lasts.filter(shares).collect()
+}
+
+/// The request without a group; the rules of `same_subtrees` do not name the group.
+fn without_group(request: &Request, group: usize) -> Request {
+    let suffix = &request.groups[group].suffix;
+    let groups = request.groups.iter().filter(|kept| kept.suffix != *suffix);
+    let of_kept = |rule: &Vec<String>| {
+        let kept = rule.iter().filter(|name| *name != suffix);
+        kept.cloned().collect::<Vec<String>>()
+    };
+    let rules = request.same_subtrees.iter().map(of_kept);
+    Request {
+        groups: groups.cloned().collect(),
+        same_subtrees: rules.filter(|rule| !rule.is_empty()).collect(),
+        ..request.clone()
+    }
 }
 
 /// No allowed amount of these worlds is further from the next one.
