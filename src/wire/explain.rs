@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::candidates::{BesideQuery, read_beside_query};
 use super::native::{Name, Named, Noun, NounOperation, Text, Whole};
+use super::native_keys::{IN_DOMAIN, NOT_IN_DOMAIN, WHERE};
 use super::output::json;
 use super::reasons::ReasonAnswer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::explain::report::{
     ChangeReport, ClassReport, ConditionReport, ExplainQuestion, ExplanationReport, LackReport, NearHost,
 };
@@ -29,10 +30,13 @@ pub static NOUN: Noun = Noun {
             provider, on the hosts that meet all conditions but those about amounts, or on all hosts if there is no \
             such host. `nearest` are the hosts that lack only amounts, by the greatest missing share: given what a host \
             `lacks`, the host has a candidate. If no host is left, `changes` has the single changes of the query that \
-            give hosts a candidate; each change was tried by a search. With `provider` the answer is about the host of \
+            give hosts a candidate; each change was tried by a search. An empty list then means that no single change \
+            is enough: two conditions or more must change. With `provider` the answer is about the host of \
             this provider alone, and `conditions` are the conditions that the host fails. Names of classes, traits, \
-            aggregates and properties that do not exist are no error, and a condition says so. With `api=openstack` \
-            the answer of `GET /allocation_candidates` is explained, for which states and normal limits do not count.",
+            aggregates and properties that do not exist are no error, and a condition says so. A search answers 400 \
+            for the name of a class or trait that does not exist. With `api=openstack` the answer of \
+            `GET /allocation_candidates` is explained, for which states and normal limits do not count; `purpose`, \
+            `where`, `in_domain` and `not_in_domain` are refused, as there.",
     )
     .answer::<ExplanationAnswer>()
     .refusals(&[
@@ -71,9 +75,8 @@ struct ExplainParameters {
     /// `GET /allocation_candidates`.
     #[serde(default)]
     api: Name<ExplainedApi>,
-    /// What the claim is for, as in `GET /v1/candidates`.
-    #[serde(default)]
-    purpose: Name<Purpose>,
+    /// What the claim is for, as in `GET /v1/candidates`. `GET /allocation_candidates` has no purpose.
+    purpose: Option<Name<Purpose>>,
     /// Ignored, as all hosts are compared.
     #[serde(rename = "limit")]
     _limit: Option<Whole<1, { i64::MAX }>>,
@@ -104,17 +107,36 @@ impl Default for NearestCount {
 pub fn read_show(query: &str, may_claim: bool) -> Result<ExplainQuestion> {
     let (explain, request): (ExplainParameters, Request) = read_beside_query(query)?;
     let is_native = explain.api.0 == ExplainedApi::Native;
+    if !is_native && let Some(name) = native_parameter(&explain, &request) {
+        return Err(Error::BadQueryValue {
+            detail: format!("{name} is no parameter of GET /allocation_candidates, which api=openstack explains."),
+        });
+    }
+    let purpose = explain.purpose.unwrap_or_default().0;
     let host = HostConditions {
         only_up: is_native,
         ..request.host
     };
     Ok(ExplainQuestion {
         request: Request { host, ..request },
-        purpose: is_native.then_some(explain.purpose.0),
+        purpose: is_native.then_some(purpose),
         provider: explain.provider.map(|named| named.0),
         nearest: usize::try_from(explain.nearest.0.0).unwrap_or_default(),
         may_claim,
     })
+}
+
+/// A parameter that `GET /allocation_candidates` refuses.
+fn native_parameter(explain: &ExplainParameters, request: &Request) -> Option<&'static str> {
+    let host = &request.host;
+    let has_condition = request.groups.iter().any(|group| !group.condition.is_empty());
+    let native = [
+        ("purpose", explain.purpose.is_some()),
+        (WHERE, has_condition || !host.condition.is_empty()),
+        (IN_DOMAIN, !host.in_domains.is_empty()),
+        (NOT_IN_DOMAIN, !host.not_in_domains.is_empty()),
+    ];
+    native.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
 }
 
 /// Why a query has no candidate.
