@@ -1,9 +1,9 @@
 //! The consumers of a domain that would find no place elsewhere if the domain were lost (`GET /v1/capacity?without=`).
 //!
 //! The amounts of a consumer on hosts of the domain are placed on one host outside. Amounts on sharing providers stay,
-//! so the host must be in an aggregate of each sharing provider of the consumer. Consumers with the largest amounts come
-//! first, and each gets the fullest host with room, so that later consumers find large holes. Traits and the rules of
-//! workloads are not known from allocations, and do not count.
+//! so the host must be in an aggregate of each sharing provider of the consumer. Consumers with the largest amounts
+//! come first, and each gets the fullest host with room, so that later consumers find large holes. Traits and the rules
+//! of workloads are not known from allocations, and do not count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
