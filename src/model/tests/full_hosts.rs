@@ -1,10 +1,10 @@
-//! Calls with candidates that leave the usage of a full host as it is.
+//! Calls with candidates for which the usage of a full host stays equal.
 
 use super::placing::{gang, place, query};
 use super::*;
 use crate::model::claims::{ClaimCandidate, PlaceRequest, RequestedConsumer, Wanted};
 
-/// Consumers that exist, each with one candidate: the number, the generation, the host and the amount.
+/// Existing consumers, each with a single candidate: the number, the generation, the host and the amount.
 fn fixed(consumers: &[(u32, Expected, u32, i64)]) -> PlaceRequest {
     let consumers = consumers.iter().map(|(consumer, generation, host, amount)| {
         let candidate = ClaimCandidate {

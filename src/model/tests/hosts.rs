@@ -12,7 +12,7 @@ use crate::model::hosts::{
 use crate::model::providers::Describe;
 use crate::search::{Description, PropertyValue, ProviderState};
 
-/// A host of Nova, and a provider that the agent owns.
+/// A host of Nova, and a provider of the agent.
 const HOST: u32 = 1;
 const DISK: u32 = 50;
 /// A host without an agent.
@@ -202,7 +202,7 @@ async fn many_renewals_share_statements() {
     for number in 0..count {
         send(&f, of(number, 1)).await.unwrap();
     }
-    // A first renewal begins the pause in which the others gather.
+    // A first renewal begins the pause in which further renewals gather.
     send(&f, of(0, 2)).await.unwrap();
     let before = f.model.statements();
     let sent = (0..count).map(|number| {
@@ -357,7 +357,7 @@ async fn hosts_are_listed_by_state_health_and_domain() {
     assert_eq!(list(domain("rack-2")).await, 0);
     let_lease_end(&mut f);
     assert!(shown(&f).await.is_overdue);
-    // The host is deleted by another program.
+    // A foreign writer deletes the host.
     let is_host = format!("uuid = '{}'", uuid(HOST));
     f.execute(&format!(
         "DELETE FROM inventories WHERE resource_provider_id IN (SELECT id FROM resource_providers WHERE {is_host})"

@@ -8,7 +8,7 @@ use crate::model::providers::Describe;
 use crate::model::resource_providers::Create;
 use crate::model::tests::uuid;
 
-/// A report of a host that may not exist, by one of two agents.
+/// A report of a host, which may be missing, by either of two agents.
 pub fn report(rng: &mut Rng) -> Command {
     let host = provider(rng);
     let mut providers: Vec<ReportedProvider> = Vec::new();
