@@ -194,8 +194,6 @@ on_galera() {
     step python "cross_process, galera" "$PY" -m functional_tests.cross_process.run --engine galera "${GALERA_WRITES[@]}"
     step python "race, galera" "$PY" -m functional_tests.race.run --engine galera "${ROUNDS[@]}"
     step python galera "$PY" -m functional_tests.galera.run
-    step python "leader, galera" "$PY" -m functional_tests.leader.run --engine galera
-    step python "hosts, galera" "$PY" -m functional_tests.hosts.run --engine galera
     step python "chaos, galera" "$PY" -m functional_tests.chaos.run --engine galera --durable --processes 3 --seconds 25
     step python "commit_outcome, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera commit
 }
