@@ -22,7 +22,7 @@ pub use connect::lock::ServingLock;
 pub use connect::pool::{Database, DatabaseSettings, ReadPermit};
 pub use connect::replica::ReadReplica;
 pub use fault::{Fault, SetupError, WriteError};
-pub use writer::election::Leadership;
+pub use writer::election::{ELECTION_INTERVAL, Leadership};
 pub use writer::identity::Commit;
 #[cfg(test)]
 pub use writer::identity::{CommitOutcome, Identity};

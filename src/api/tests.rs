@@ -140,6 +140,7 @@ impl TestServer {
             commit_timeout,
             wal: WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
+            election_interval: crate::db::ELECTION_INTERVAL,
         };
         let owner = Owner {
             project: "unowned".into(),

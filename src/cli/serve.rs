@@ -234,6 +234,7 @@ fn writer_settings(options: &Options) -> WriterSettings {
         commit_timeout: Duration::from_secs(options.placet.commit_timeout),
         wal: WalLimits::default(),
         claim_memory: Duration::from_secs(options.placet.claim_memory),
+        election_interval: crate::db::ELECTION_INTERVAL,
     }
 }
 

@@ -130,7 +130,7 @@ impl<B: Batch> Writer<B> {
             },
             heartbeat: WriterHeartbeat(Instant::now()),
             answer_pruning: AnswerPruning::new(settings.claim_memory),
-            election: Election::new(leadership),
+            election: Election::new(leadership, settings.election_interval),
             renewals: Renewals::new(),
         })
     }

@@ -111,6 +111,7 @@ fn writer_settings() -> WriterSettings {
         commit_timeout: std::time::Duration::from_secs(10),
         wal: WalLimits::default(),
         claim_memory: std::time::Duration::from_secs(3600),
+        election_interval: crate::db::ELECTION_INTERVAL,
     }
 }
 

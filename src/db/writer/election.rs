@@ -22,8 +22,8 @@ use crate::db::{DbConnection, DbResult};
 /// How long a leader holds the row after a renewal.
 const TERM: Duration = Duration::from_secs(TERM_SECONDS);
 const TERM_SECONDS: u64 = 10;
-/// The time between two attempts of a process to take or to renew the row.
-const INTERVAL: Duration = Duration::from_secs(3);
+/// The time between two attempts of a process to take or to renew the row: a third of the term.
+pub const ELECTION_INTERVAL: Duration = Duration::from_secs(3);
 
 const LEADS: &str = "This process leads now: it does the background work of all processes on the database";
 const FOLLOWS: &str = "This process leads no longer: a different process does the background work";
@@ -74,13 +74,15 @@ impl Leadership {
 /// The part of one process in the election.
 pub(super) struct Election {
     leadership: Arc<Leadership>,
+    interval: Duration,
     due: Instant,
 }
 
 impl Election {
-    pub fn new(leadership: Arc<Leadership>) -> Election {
+    pub fn new(leadership: Arc<Leadership>, interval: Duration) -> Election {
         Election {
             leadership,
+            interval,
             due: Instant::now(),
         }
     }
@@ -95,7 +97,7 @@ impl Election {
         if self.due > Instant::now() {
             return;
         }
-        self.due = Instant::now() + INTERVAL;
+        self.due = Instant::now() + self.interval;
         let (sent, led) = (BootInstant::now(), self.leadership.is_held());
         match attempt(session) {
             Ok(leads) => {
@@ -111,7 +113,7 @@ impl Election {
             Err(failure) => {
                 log::debug!(
                     "The election of a leader failed, and is repeated in {} s: {failure}",
-                    INTERVAL.as_secs()
+                    self.interval.as_secs()
                 );
                 if failure.is_connection_lost() {
                     session.connection.conn = None;

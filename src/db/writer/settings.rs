@@ -17,4 +17,6 @@ pub struct WriterSettings {
     pub wal: WalLimits,
     /// How long the answers to calls with an id are kept.
     pub claim_memory: Duration,
+    /// The time between two attempts of the process to take or to renew the lead.
+    pub election_interval: Duration,
 }

@@ -43,6 +43,7 @@ impl World {
             commit_timeout: Duration::from_secs(60),
             wal: crate::db::writer::WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
+            election_interval: crate::db::ELECTION_INTERVAL,
         };
         Model::start((self.database.clone(), None), &settings, rules(), None, pools())
             .unwrap()

@@ -24,6 +24,7 @@ fn settings(queue_size: usize) -> WriterSettings {
         commit_timeout: LONG_TIMEOUT,
         wal: WalLimits::default(),
         claim_memory: Duration::from_secs(3600),
+        election_interval: Duration::from_secs(3600),
     }
 }
 

@@ -88,6 +88,8 @@ pub fn writer_at(url: &str, test_database: TestDatabase, queue_size: usize, time
         commit_timeout: timeout,
         wal: WalLimits::default(),
         claim_memory: Duration::from_secs(3600),
+        // The election ends a pipeline.
+        election_interval: Duration::from_secs(3600),
     };
     let (handle, (), thread) = start(database, &settings, |_| Ok((batch, ()))).unwrap();
     NumberWriter {
@@ -144,6 +146,8 @@ impl NumberWriter {
             commit_timeout: Duration::ZERO,
             wal: WalLimits::default(),
             claim_memory: Duration::from_secs(3600),
+            // The election ends a pipeline.
+            election_interval: Duration::from_secs(3600),
         };
         (self.handle, _) = WriterHandle::new(&settings);
     }

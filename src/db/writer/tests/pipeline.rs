@@ -10,9 +10,8 @@ use crate::db::change_feed;
 const SLOW_INSERT: i64 = 600;
 const TOO_SLOW_INSERT: i64 = 601;
 
-/// The time for the INSERT of a slow number, and the time after which further numbers are submitted.
-const INSERT_TIME: Duration = Duration::from_millis(1600);
-const SUBMIT_DELAY: Duration = Duration::from_millis(600);
+/// A writer that has not planned a number after this time hangs.
+const HANG: Duration = Duration::from_secs(60);
 
 /// The first batch is large enough for a pipeline, and has a slow command. `OTHERS` is submitted during the batch.
 const FIRST: [i64; 7] = [5001, 5002, 5003, 5004, 5005, 5006, 5000 + SLOW_INSERT];
@@ -73,13 +72,30 @@ async fn answers(tasks: Vec<Task>) -> Vec<Result<i64>> {
     answers
 }
 
-/// The first numbers wait during the write of a single slow number, and become one batch. `others` is submitted during
-/// the write of this batch.
-async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64]) -> Vec<Result<i64>> {
-    let mut tasks = submit(writer, &[1000 + SLOW_INSERT]);
-    actix_web::rt::time::sleep(SUBMIT_DELAY).await;
+/// Waits until the writer plans a batch with the number. The INSERT of the batch follows the plan.
+async fn wait_for_plan_of(writer: &NumberWriter, number: i64) {
+    let is_planned = |call: &Call| matches!(call, Call::Plan(numbers) if numbers.contains(&number));
+    let end = Instant::now() + HANG;
+    while !writer.script.calls().iter().any(is_planned) {
+        assert!(Instant::now() < end, "no plan of {number}");
+        actix_web::rt::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The first numbers wait during the write of a single slow number, and become one batch. Returns during the write of
+/// this batch.
+async fn submit_first_wave(writer: &NumberWriter, first: &[i64]) -> Vec<Task> {
+    let slow = 1000 + SLOW_INSERT;
+    let mut tasks = submit(writer, &[slow]);
+    wait_for_plan_of(writer, slow).await;
     tasks.extend(submit(writer, first));
-    actix_web::rt::time::sleep(INSERT_TIME).await;
+    wait_for_plan_of(writer, first[0]).await;
+    tasks
+}
+
+/// Submits the first numbers as one batch, and `others` during the write of this batch.
+async fn submit_in_two_waves(writer: &NumberWriter, first: &[i64], others: &[i64]) -> Vec<Result<i64>> {
+    let mut tasks = submit_first_wave(writer, first).await;
     tasks.extend(submit(writer, others));
     answers(tasks).await.split_off(1)
 }
@@ -150,10 +166,7 @@ async fn a_conflict_of_a_pipelined_batch_leads_to_locks_and_not_to_a_rollback_of
     let Some(writer) = pipelined_writer(LONG_TIMEOUT) else {
         return;
     };
-    let mut tasks = submit(&writer, &[1000 + SLOW_INSERT]);
-    actix_web::rt::time::sleep(SUBMIT_DELAY).await;
-    tasks.extend(submit(&writer, &FIRST));
-    actix_web::rt::time::sleep(INSERT_TIME).await;
+    let mut tasks = submit_first_wave(&writer, &FIRST).await;
     writer.script.fail_guards(1);
     tasks.extend(submit(&writer, &OTHERS));
     assert!(answers(tasks).await.iter().all(Result::is_ok));

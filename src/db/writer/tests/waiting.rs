@@ -69,6 +69,7 @@ async fn waiting_jobs(numbers: &[i64]) -> (Waiting<Numbers>, WriterHandle<Number
         commit_timeout: LONG_TIMEOUT,
         wal: WalLimits::default(),
         claim_memory: Duration::from_secs(3600),
+        election_interval: Duration::from_secs(3600),
     };
     let (handle, jobs) = WriterHandle::<Numbers>::new(&settings);
     for number in numbers.iter().copied() {
