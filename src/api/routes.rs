@@ -271,8 +271,9 @@ pub fn authorized_by(rule: &str) -> Vec<String> {
     routes
 }
 
-/// Routes with answers from memory, which a replica of the database cannot serve.
-const FROM_MEMORY: [&str; 9] = [
+/// GET routes that read no replica of the database: the answers come from memory, or say whether a lease holds, which
+/// a replica that lags behind does not know.
+const NEVER_FROM_A_REPLICA: [&str; 11] = [
     PROVIDERS,
     CANDIDATES,
     NATIVE,
@@ -282,17 +283,20 @@ const FROM_MEMORY: [&str; 9] = [
     DOMAINS,
     NATIVE_USAGES,
     REFUSALS,
+    HOSTS,
+    HOST,
 ];
 
 /// The paths of the routes in `names`, which may read from a lagging replica. A name has the form `GET /usages`.
 ///
 /// # Errors
-/// The first unknown name: known are the GET routes that read the database. The message lists the known names.
+/// The first unknown name: known are the GET routes that a replica can serve. The message lists the known names.
 pub fn slave_routes(names: &[String]) -> std::result::Result<Vec<&'static str>, String> {
     let mut known: Vec<&'static str> = Vec::new();
     for route in ROUTES {
-        let reads_rows = route.method == Method::GET && route.rule.is_some() && !FROM_MEMORY.contains(&route.path);
-        if reads_rows && !known.contains(&route.path) {
+        let may_lag =
+            route.method == Method::GET && route.rule.is_some() && !NEVER_FROM_A_REPLICA.contains(&route.path);
+        if may_lag && !known.contains(&route.path) {
             known.push(route.path);
         }
     }

@@ -19,7 +19,7 @@ pub struct Description {
     pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
     /// By dimension, a path whose segments are separated by `/`, as `domain_path` returns it.
     pub domains: BTreeMap<Arc<str>, Arc<str>>,
-    /// The state that a person gave. Never [`ProviderState::Unknown`].
+    /// The state that a person gave. Never `ProviderState::Unknown`.
     pub state: ProviderState,
     /// Whether the lease of the host is over. No client writes this, and no row of a description has it.
     pub is_unknown: bool,
@@ -70,7 +70,7 @@ impl ProviderState {
 }
 
 impl Description {
-    /// The state that counts for claims: that of a person, or [`ProviderState::Unknown`] without a lease.
+    /// The state that counts for claims: that of a person, or `ProviderState::Unknown` without a lease.
     pub fn counted_state(&self) -> ProviderState {
         match self.state {
             ProviderState::Up if self.is_unknown => ProviderState::Unknown,
