@@ -239,7 +239,10 @@ pub enum Error {
     )]
     NoCapacity { class: String, needed: i64, room: i64 },
 
-    #[error("Host {host} reports as a different user. Its first report decides who may report for it.")]
+    #[error(
+        "The first report has bound host {host} to a different user. Report as that user, or as a user whom the policy \
+         placet:hosts:report:other_users allows."
+    )]
     NotOwner { host: String },
     #[error(
         "The lease of host {host} is held by {holder}. One agent reports for a host: stop one of them, or wait until the \
@@ -249,8 +252,11 @@ pub enum Error {
     /// Refused parts of a report. The remaining parts are stored.
     #[error("{sentences}. All other parts of the report are stored, and the lease holds.")]
     ReportRefused { sentences: String },
-    #[error("The report {number} of host {host} is older than the last one that was stored.")]
-    OldReport { host: String, number: i64 },
+    #[error(
+        "Report {number} of host {host} is older than the stored report {last}. Send a greater number, and after a boot of \
+         the host a new boot."
+    )]
+    OldReport { host: String, number: i64, last: i64 },
 
     // ---- candidates and filters ----
     #[error("Invalid resource class in resources parameter: No such resource class {name}.")]

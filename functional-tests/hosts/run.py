@@ -189,9 +189,8 @@ def main():
     tests = TestCounts()
     try:
         with engines.Engine(options.engine) as engine:
-            for case in CASES + SERVER_CASES * (options.engine != "sqlite"):
-                if not options.cases or any(part in case.__name__ for part in options.cases):
-                    tests.step(case.__name__.replace("_", " "), case, options.binary, engine, options.seed)
+            cases = CASES if options.engine == "sqlite" else CASES + SERVER_CASES
+            tests.cases(cases, options.cases, options.binary, engine, options.seed)
     except machine.Missing as missing:
         tests.skip(f"everything on {options.engine}", missing)
     tests.finish()

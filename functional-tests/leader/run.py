@@ -132,9 +132,7 @@ def main():
     tests = TestCounts()
     try:
         with engines.Engine(options.engine) as engine:
-            for case in CASES:
-                if not options.cases or any(part in case.__name__ for part in options.cases):
-                    tests.step(case.__name__.replace("_", " "), case, options.binary, engine)
+            tests.cases(CASES, options.cases, options.binary, engine)
     except machine.Missing as missing:
         tests.skip(f"everything on {options.engine}", missing)
     tests.finish()

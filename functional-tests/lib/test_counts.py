@@ -78,6 +78,13 @@ class TestCounts:
             return result
         return None
 
+    def cases(self, cases, chosen, *arguments, begin=""):
+        """Runs each function as a test that is named as the function; only those with a part of a name in `chosen`, if
+        there is any."""
+        for case in cases:
+            if not chosen or any(part in case.__name__ for part in chosen):
+                self.step(begin + case.__name__.replace("_", " "), case, *arguments)
+
     def finish(self):
         """Prints the sum as the last line, and exits with 1 if a test failed or none was run."""
         print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped", flush=True)

@@ -37,9 +37,7 @@ def main():
     tests = TestCounts()
     try:
         with engines.Engine(options.engine) as engine:
-            for case in cases_on(options.engine):
-                if not options.cases or any(part in case.__name__ for part in options.cases):
-                    tests.step(case.__name__.replace("_", " "), case, options.binary, engine)
+            tests.cases(cases_on(options.engine), options.cases, options.binary, engine)
     except machine.Missing as missing:
         tests.skip(f"everything on {options.engine}", missing)
     tests.finish()

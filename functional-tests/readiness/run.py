@@ -33,9 +33,7 @@ def main():
         tests.skip("two processes behind HAProxy", "needs Debian's haproxy")
     try:
         with engines.Engine(options.engine, settings={"max_connections": SERVER_CONNECTIONS}) as engine:
-            for case in cases_on(options.engine):
-                if not options.cases or any(part in case.__name__ for part in options.cases):
-                    tests.step(f"found N2: {case.__name__.replace('_', ' ')}", case, options.binary, engine)
+            tests.cases(cases_on(options.engine), options.cases, options.binary, engine, begin="found N2: ")
     except machine.Missing as missing:
         tests.skip(f"everything on {options.engine}", missing)
     tests.finish()

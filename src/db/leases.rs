@@ -3,7 +3,9 @@
 //! A report equal to the last report renews the lease alone. Many renewals share a statement. A renewal is no commit of
 //! the writer: the revision stays, and no process reads the host again.
 
-use chrono::NaiveDateTime;
+use std::collections::BTreeSet;
+
+use chrono::{Duration, NaiveDateTime};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Timestamp;
@@ -118,9 +120,9 @@ pub fn page(conn: &mut DbConnection, after: &str, limit: usize) -> DbResult<Vec<
     Ok(rows.into_iter().map(StoredLease::new).collect())
 }
 
-/// The hosts of this health.
-pub fn with_health(conn: &mut DbConnection, health: &str) -> DbResult<Vec<String>> {
-    t::table.filter(t::health.eq(health)).select(t::host).load(conn)
+/// The hosts whose health is [`UNKNOWN`].
+pub fn unknown(conn: &mut DbConnection) -> DbResult<Vec<String>> {
+    t::table.filter(t::health.eq(UNKNOWN)).select(t::host).load(conn)
 }
 
 /// The hosts in the list whose health is [`UNKNOWN`].
@@ -132,6 +134,23 @@ pub fn unknown_among(conn: &mut DbConnection, hosts: &[&str]) -> DbResult<Vec<St
             .select(t::host)
             .load(&mut *conn)
     })
+}
+
+/// The hosts whose health is [`UP`], each with whether the host is silent: less than half of the term is left.
+///
+/// Agents report at different times, so the leases of hosts that fall silent together end one after the other. When the
+/// first lease ends, all of these hosts are silent.
+pub fn living(conn: &mut DbConnection) -> DbResult<Vec<(String, bool)>> {
+    let now = sql::<Timestamp>(&clock(conn));
+    let rows: Vec<(String, NaiveDateTime, i32, NaiveDateTime)> = t::table
+        .filter(t::health.eq(UP))
+        .select((t::host, t::held_until, t::term, now))
+        .load(conn)?;
+    let is_silent = |held_until: NaiveDateTime, term: i32, now| (held_until - now) * 2 < Duration::seconds(term.into());
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|(host, held_until, term, now)| (host, is_silent(held_until, term, now)))
+        .collect())
 }
 
 /// The hosts whose health is [`UP`] although the lease is over. A term above `watched` seconds was not watched
@@ -189,14 +208,17 @@ pub fn end(conn: &mut DbConnection, host: &str, number: i64) -> DbResult<usize> 
 /// Renews leases by reports equal to the last report of each host, in a single statement. Returns the leases of the
 /// hosts after the statement: a lease with the values of the report is renewed.
 ///
-/// A lease of health [`UP`] alone is renewed. Health changes by a command.
+/// A lease of health [`UP`] alone is renewed. Health changes by a command. Of several reports of a host the first
+/// counts: the number of a refused report would else stand in the lease.
 pub fn renew(conn: &mut DbConnection, renewals: &[Renewal]) -> DbResult<Vec<StoredLease>> {
+    let mut hosts = BTreeSet::new();
+    let first: Vec<&Renewal> = renewals.iter().filter(|it| hosts.insert(it.host.as_str())).collect();
     let (mut numbers, mut conditions, mut bound) = (String::new(), Vec::new(), Vec::new());
-    for renewal in padded(renewals) {
+    for renewal in padded(&first) {
         numbers.push_str(" WHEN ? THEN ?");
         bound.extend([text_value(&renewal.host), Value::Int(renewal.number)]);
     }
-    for renewal in padded(renewals) {
+    for renewal in padded(&first) {
         conditions.push("host = ? AND user_id = ? AND holder = ? AND boot = ? AND digest = ? AND number < ?");
         let texts = [
             &renewal.host,
@@ -214,8 +236,7 @@ pub fn renew(conn: &mut DbConnection, renewals: &[Renewal]) -> DbResult<Vec<Stor
         conditions.join(" OR ")
     );
     run(conn, text, &bound)?;
-    let hosts: Vec<&str> = renewals.iter().map(|renewal| renewal.host.as_str()).collect();
-    of_hosts(conn, &hosts)
+    of_hosts(conn, &hosts.into_iter().collect::<Vec<_>>())
 }
 
 fn values(new: &LeaseValues) -> [Value; 7] {
@@ -237,4 +258,80 @@ fn text_value(text: &str) -> Value {
 fn run(conn: &mut DbConnection, text: String, values: &[Value]) -> DbResult<usize> {
     let statement: Statement = Fragment::new(text, values).uncached();
     statement.run(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::tests::support::TestDatabase;
+
+    const HOST: &str = "host";
+
+    fn renewal(user: &str, number: i64) -> Renewal {
+        Renewal {
+            host: HOST.to_owned(),
+            user: user.to_owned(),
+            holder: "agent".to_owned(),
+            boot: "boot".to_owned(),
+            number,
+            digest: "digest".to_owned(),
+        }
+    }
+
+    fn values(term: i32) -> LeaseValues {
+        LeaseValues {
+            user: "owner".to_owned(),
+            holder: "agent".to_owned(),
+            boot: "boot".to_owned(),
+            former_boots: String::new(),
+            number: 1,
+            digest: "digest".to_owned(),
+            term,
+        }
+    }
+
+    #[test]
+    fn a_host_is_silent_when_less_than_half_of_the_term_is_left() {
+        let (_test, database) = TestDatabase::synced();
+        let conn = &mut database.connect().unwrap();
+        let left = |seconds: &str| clock_after(conn, seconds);
+        let ends = [
+            ("in time", left("40")),
+            ("late", left("20")),
+            ("over", "'2001-01-01 00:00:00.000'".to_owned()),
+        ];
+        for (host, end) in [&ends[..], &[("unknown", left("20"))]].concat() {
+            insert(conn, host, &values(60)).unwrap();
+            let text = format!("UPDATE placet_leases SET held_until = {end} WHERE host = ?");
+            run(conn, text, &[text_value(host)]).unwrap();
+        }
+        let text = format!("UPDATE placet_leases SET health = '{UNKNOWN}' WHERE host = 'unknown'");
+        run(conn, text, &[]).unwrap();
+        let mut shown = living(conn).unwrap();
+        shown.sort();
+        assert_eq!(
+            shown,
+            [("in time", false), ("late", true), ("over", true)].map(|(host, it)| (host.to_owned(), it))
+        );
+        assert_eq!(overdue(conn, 60).unwrap(), ["over"]);
+    }
+
+    /// If both reports shared a statement, the number of the second user stood in the lease. Later reports were older.
+    #[test]
+    fn a_report_of_a_second_user_leaves_no_number_in_the_lease() {
+        let (_test, database) = TestDatabase::synced();
+        let conn = &mut database.connect().unwrap();
+        insert(conn, HOST, &values(60)).unwrap();
+        let hostile = renewal("second", i64::MAX);
+        for (renewals, number) in [
+            (vec![hostile.clone(), renewal("owner", 2)], 1),
+            (vec![renewal("owner", 3), hostile], 3),
+            (vec![renewal("owner", 2)], 3),
+            (vec![renewal("owner", 4)], 4),
+        ] {
+            let stored = renew(conn, &renewals).unwrap();
+            assert_eq!(stored.len(), 1, "{renewals:?}");
+            assert_eq!(stored[0].values.number, number, "{renewals:?}");
+        }
+    }
 }

@@ -262,7 +262,7 @@ pub fn describe_all(conn: &mut DbConnection, snapshot: Snapshot) -> DbResult<Sna
         (snapshot.uuid(slot) == columns.uuid).then(|| (id, columns.into_row().description))
     });
     let mut known: BTreeMap<ProviderId, Description> = known.collect();
-    for host in leases::with_health(conn, leases::UNKNOWN)? {
+    for host in leases::unknown(conn)? {
         if let Some(slot) = snapshot.by_uuid(&host) {
             known.entry(snapshot.id(slot)).or_default().is_unknown = true;
         }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use answer::ClaimsAnswer;
 pub use answer::{refused_consumers, write, write_text};
 use body::{CandidateBody, ConsumerBody, PlaceBody, PlaceParameters};
+pub use repeatable::digest;
 use repeatable::repeatable;
 
 use super::bad_request;

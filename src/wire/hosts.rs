@@ -1,22 +1,24 @@
 //! `/v1/hosts`.
 
-use std::collections::BTreeMap;
+mod answer;
+
+use std::collections::{BTreeMap, HashMap};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
+use self::answer::{ReportAnswer, ReportingHostAnswer, ReportingHosts};
+pub use self::answer::{write_list, write_one, write_reported};
 use super::bad_request;
+use super::claims;
 use super::native::{
     Bounded, InDomain, Name, Named, NoParameters, Noun, NounOperation, PageLimit, Text, Uuid, Whole, read_body,
     read_query,
 };
-use super::output::json;
 use super::providers::{PropertyBody, describe_reported};
 use crate::error::Result;
-use crate::model::hosts::{
-    Health, HostPage, HostQuestion, HostReport, HostView, Reported, ReportedLease, ReportedProvider,
-};
+use crate::model::hosts::{Health, HostQuestion, HostReport, ReportedLease, ReportedProvider};
 use crate::model::inventories::Inventory;
 use crate::model::resource_providers::Create;
 use crate::search::ProviderState;
@@ -142,7 +144,7 @@ struct OwnProviderBody {
     uuid: Uuid,
     /// The name of the provider, which no other provider has.
     name: Text<1, 200>,
-    /// The uuid of the parent: the host by default, or a provider before this one.
+    /// The uuid of the parent: the host by default, or an earlier provider of the report.
     parent_provider_uuid: Option<Uuid>,
     /// The type of the provider: any text.
     #[serde(rename = "type")]
@@ -184,61 +186,6 @@ struct InventoryBody {
     allocation_ratio: Option<f64>,
 }
 
-#[derive(Serialize, JsonSchema)]
-struct ReportAnswer<'a> {
-    /// Until when the lease holds, by the database's clock, in UTC; `null` in a dry run of a first report.
-    lease_until: Option<&'a str>,
-    /// The work that is due on the host.
-    due: DueAnswer,
-}
-
-/// No work is due yet.
-#[derive(Serialize, JsonSchema)]
-struct DueAnswer {}
-
-#[derive(Serialize, JsonSchema)]
-struct ReportingHostAnswer<'a> {
-    /// The uuid of the host.
-    uuid: &'a str,
-    /// The name of the host; `null` if the host was deleted.
-    name: Option<&'a str>,
-    /// The state that a person gave: `up`, `draining`, `off` or `lost`.
-    state: Name<ProviderState>,
-    /// What the lease says: `up`, or `unknown` after the lease was over.
-    health: Name<Health>,
-    /// Whether the lease is over, and the host not yet `unknown`. That is so for about a second, or if too many hosts
-    /// fell silent at once.
-    overdue: bool,
-    /// The name of the agent.
-    holder: &'a str,
-    /// The user to whom the first report has bound the host.
-    user_id: &'a str,
-    /// For how many seconds the lease holds after a report.
-    lease: i32,
-    /// Until when the lease holds, by the database's clock, in UTC.
-    lease_until: &'a str,
-    /// The providers that the agent owns.
-    providers: Vec<OwnAnswer<'a>>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct OwnAnswer<'a> {
-    /// The uuid of the provider.
-    uuid: &'a str,
-    /// The name of the provider.
-    name: &'a str,
-    /// Whether the last report lacks the provider, which has allocations or a child.
-    gone: bool,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ReportingHosts<'a> {
-    /// The hosts, by uuid.
-    hosts: Vec<ReportingHostAnswer<'a>>,
-    /// The `after` of the next page; `null` on the last page.
-    next: Option<&'a str>,
-}
-
 /// Reads the query string of `GET /v1/hosts`.
 ///
 /// # Errors
@@ -274,6 +221,7 @@ pub fn read_report(host: &str, query: &str, body: &[u8], reporter: HostReporter)
     let mut mistakes = Vec::new();
     let parts = (read.kind, read.properties, read.domains);
     let description = describe_reported(&host, "", parts, ProviderState::Up, &mut mistakes);
+    check_unique(&read.providers.0, &mut mistakes);
     let providers = read.providers.0.into_iter().enumerate();
     let providers = providers.map(|(at, own)| provider(&host, &format!("providers[{at}]."), own, &mut mistakes));
     let providers: Vec<ReportedProvider> = providers.collect();
@@ -290,7 +238,7 @@ pub fn read_report(host: &str, query: &str, body: &[u8], reporter: HostReporter)
             number: read.number.0,
             term: i32::try_from(term).unwrap_or(i32::MAX),
         },
-        digest: digest(body)?,
+        digest: digest(body),
         description,
         providers,
         host,
@@ -300,14 +248,28 @@ pub fn read_report(host: &str, query: &str, body: &[u8], reporter: HostReporter)
 
 /// A digest of the body without the members that differ in each report. White space and the order of members are no
 /// difference.
-fn digest(body: &[u8]) -> Result<String> {
+fn digest(body: &[u8]) -> String {
     let mut value: Value = serde_json::from_slice(body).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
         members.remove("number");
         members.remove("boot");
     }
-    let text = value.to_string();
-    Ok(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, text.as_bytes()).to_string())
+    claims::digest(value.to_string().as_bytes())
+}
+
+/// Names each uuid and each name that an earlier provider of the report has.
+fn check_unique(providers: &[OwnProviderBody], mistakes: &mut Vec<String>) {
+    let (mut uuids, mut names) = (HashMap::new(), HashMap::new());
+    for (at, own) in providers.iter().enumerate() {
+        for (member, seen, text) in [
+            ("uuid", &mut uuids, own.uuid.0.as_str()),
+            ("name", &mut names, own.name.0.as_str()),
+        ] {
+            if let Some(first) = seen.insert(text, at) {
+                mistakes.push(format!("providers[{at}].{member} is also that of providers[{first}]"));
+            }
+        }
+    }
 }
 
 fn provider(host: &str, path: &str, own: OwnProviderBody, mistakes: &mut Vec<String>) -> ReportedProvider {
@@ -361,46 +323,5 @@ fn inventory(body: InventoryBody) -> Inventory {
         max_unit: amount(body.max_unit.map(|it| it.0), i32::MAX),
         step_size: amount(body.step_size.map(|it| it.0), 1),
         allocation_ratio: body.allocation_ratio.unwrap_or(1.0),
-    }
-}
-
-/// Writes the answer to a report.
-pub fn write_reported(reported: &Reported) -> Vec<u8> {
-    json(&ReportAnswer {
-        lease_until: reported.until.as_deref(),
-        due: DueAnswer {},
-    })
-}
-
-/// Writes a host.
-pub fn write_one(host: &HostView) -> Vec<u8> {
-    json(&answer(host))
-}
-
-/// Writes a page of hosts.
-pub fn write_list(page: &HostPage) -> Vec<u8> {
-    json(&ReportingHosts {
-        hosts: page.hosts.iter().map(answer).collect(),
-        next: page.next.as_deref(),
-    })
-}
-
-fn answer(host: &HostView) -> ReportingHostAnswer<'_> {
-    let own = host.providers.iter().map(|own| OwnAnswer {
-        uuid: &own.uuid,
-        name: &own.name,
-        gone: own.is_gone,
-    });
-    ReportingHostAnswer {
-        uuid: &host.uuid,
-        name: host.name.as_deref(),
-        state: Name(host.state),
-        health: Name(host.health),
-        overdue: host.is_overdue,
-        holder: &host.holder,
-        user_id: &host.user,
-        lease: host.term,
-        lease_until: &host.until,
-        providers: own.collect(),
     }
 }

@@ -134,6 +134,7 @@ pub fn all() -> Vec<Error> {
         E::OldReport {
             host: text("host"),
             number: 1,
+            last: 2,
         },
         example!(UnknownClassInQuery { name }),
         example!(UnknownTraitsInQuery { names }),

@@ -287,6 +287,9 @@ impl State {
 
     /// The providers of `tops`, and all providers below now.
     pub fn with_all_below(&mut self, tops: Vec<ProviderId>) -> BTreeSet<ProviderId> {
+        if tops.is_empty() {
+            return BTreeSet::new();
+        }
         let roots = tops.iter().filter_map(|id| self.provider(*id).map(|row| row.root));
         let roots: BTreeSet<ProviderId> = roots.collect();
         let mut ids: BTreeSet<ProviderId> = self.providers.keys().copied().collect();

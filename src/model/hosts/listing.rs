@@ -9,6 +9,7 @@ use crate::db::leases::{self, StoredLease};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::model::batch::own_tables::OwnRow;
+use crate::model::pages;
 use crate::search::{Domain, ProviderState, Snapshot, is_in_domain};
 
 /// A host that reports.
@@ -74,15 +75,25 @@ fn read_page(conn: &mut DbConnection, snapshot: &Snapshot, question: &HostQuesti
                 hosts.push(host);
             }
             if hosts.len() > question.limit {
-                hosts.pop();
-                let next = hosts.last().map(|host| host.uuid.clone());
-                return with_providers(conn, HostPage { hosts, next });
+                return cut(conn, hosts, question.limit);
             }
         }
         if is_last {
-            return with_providers(conn, HostPage { hosts, next: None });
+            return cut(conn, hosts, question.limit);
         }
     }
+}
+
+/// The first hosts that make a page, with the providers of the agents. A page ends by bytes, too.
+fn cut(conn: &mut DbConnection, hosts: Vec<HostView>, limit: usize) -> Result<HostPage> {
+    let uuids: Vec<&str> = hosts.iter().map(|host| host.uuid.as_str()).collect();
+    let bytes = HostRow::bytes(conn, &uuids)?;
+    let (hosts, has_more) = pages::cut(hosts, limit, |host| bytes.get(&host.uuid).copied().unwrap_or(0));
+    let next = hosts.last().filter(|_| has_more).map(|host| host.uuid.clone());
+    Ok(HostPage {
+        hosts: with_providers(conn, hosts)?,
+        next,
+    })
 }
 
 impl HostQuestion {
@@ -115,14 +126,13 @@ fn view(snapshot: &Snapshot, lease: StoredLease) -> HostView {
     }
 }
 
-fn with_providers(conn: &mut DbConnection, mut page: HostPage) -> Result<HostPage> {
-    let uuids: Vec<String> = page.hosts.iter().map(|host| host.uuid.clone()).collect();
-    let uuids: Vec<&str> = uuids.iter().map(String::as_str).collect();
+fn with_providers(conn: &mut DbConnection, mut hosts: Vec<HostView>) -> Result<Vec<HostView>> {
+    let uuids: Vec<&str> = hosts.iter().map(|host| host.uuid.as_str()).collect();
     let mut rows = HostRow::rows(conn, &uuids)?;
-    for host in &mut page.hosts {
+    for host in &mut hosts {
         host.providers = rows.remove(&host.uuid).map(|row| row.providers).unwrap_or_default();
     }
-    Ok(page)
+    Ok(hosts)
 }
 
 /// One host.
@@ -133,16 +143,10 @@ pub async fn fetch(model: &Model, uuid: String) -> Result<HostView> {
     let snapshot = model.snapshot().await?;
     let read = move |conn: &mut DbConnection| {
         let lease = leases::of_hosts(conn, &[&uuid])?.pop();
-        let lease = lease.ok_or_else(|| Error::NotFound {
+        let found = lease.map(|lease| view(&snapshot, lease)).into_iter().collect();
+        let host = with_providers(conn, found)?.pop();
+        host.ok_or_else(|| Error::NotFound {
             noun: format!("report of host {uuid}"),
-        })?;
-        let page = HostPage {
-            hosts: vec![view(&snapshot, lease)],
-            next: None,
-        };
-        let host = with_providers(conn, page)?.hosts.pop();
-        host.ok_or_else(|| Error::Internal {
-            detail: "a host was lost while it was read".to_owned(),
         })
     };
     model.reader(false).read(read).await

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::db::engines::dialect::in_lists;
-use crate::db::schema::placet_hosts as table;
+use crate::db::schema::{octet_length, placet_hosts as table};
 use crate::db::{DbConnection, DbResult};
 use crate::model::batch::entry::Entry;
 use crate::model::batch::own_tables::OwnRow;
@@ -32,6 +32,20 @@ pub struct OwnProvider {
 impl HostRow {
     pub fn owns(&self, uuid: &str) -> bool {
         self.providers.iter().any(|own| own.uuid == uuid)
+    }
+
+    /// The lengths of the rows of these hosts.
+    pub fn bytes(conn: &mut DbConnection, hosts: &[&str]) -> DbResult<BTreeMap<String, usize>> {
+        let rows: Vec<(String, i32)> = in_lists(hosts, |hosts| {
+            table::table
+                .filter(table::host.eq_any(hosts))
+                .select((table::host, octet_length(table::body)))
+                .load(&mut *conn)
+        })?;
+        let lengths = rows.into_iter();
+        Ok(lengths
+            .map(|(host, bytes)| (host, usize::try_from(bytes).unwrap_or(0)))
+            .collect())
     }
 
     fn read(host: &str, body: &str) -> HostRow {

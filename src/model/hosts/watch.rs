@@ -3,7 +3,7 @@
 //! A host is not taken for dead because of placet's own fault. The database alone compares times. A lease ends only if
 //! its end was watched for a whole term without a gap: after a start, a pause of the process or a silence of the
 //! database, each agent first gets the time for a report. If more than half of the hosts that report, or more than half
-//! of the domains of a dimension, fall silent at once, the network is the likely cause, and no lease ends.
+//! of the domains of a dimension, are silent when a lease is over, the network is the likely cause, and no lease ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,13 +13,15 @@ use tokio::runtime::{Builder, Runtime};
 use super::EndLeases;
 use crate::caller::CallerKey;
 use crate::db::boot_instant::BootInstant;
-use crate::db::leases;
+use crate::db::{DbConnection, DbResult, leases};
 use crate::error::Result;
 use crate::model::Model;
 use crate::search::{ProviderState, Slot, Snapshot};
 
 /// The longest time between two checks of an uninterrupted watch.
 const MAX_GAP: Duration = Duration::from_secs(5);
+/// The most leases that a command ends.
+const MAX_ENDED: usize = 200;
 /// The most names in a line of the log.
 const MAX_NAMES: usize = 5;
 
@@ -97,31 +99,46 @@ impl LeaseWatch {
     fn end_leases(&mut self, watched: Duration) -> Result<()> {
         let watched = i32::try_from(watched.as_secs()).unwrap_or(i32::MAX);
         let overdue = self.runtime.block_on(super::overdue(&self.model, watched))?;
+        let unknown = self.runtime.block_on(ask(&self.model, leases::unknown))?;
+        if overdue.is_empty() && unknown.is_empty() {
+            self.note(None);
+            return Ok(());
+        }
+        let snapshot = self.runtime.block_on(self.model.snapshot())?;
+        let is_deleted = |host: &String| snapshot.by_uuid(host).is_none();
+        let deleted: Vec<String> = unknown.into_iter().filter(is_deleted).collect();
+        self.submit(&deleted)?;
         if overdue.is_empty() {
             self.note(None);
             return Ok(());
         }
-        let alive = self.runtime.block_on(alive(&self.model))?;
-        let snapshot = self.runtime.block_on(self.model.snapshot())?;
-        let held_back = held_back(&snapshot, &alive, &overdue);
+        let living = self.runtime.block_on(ask(&self.model, leases::living))?;
+        let held_back = held_back(&snapshot, &living);
         let is_held_back = held_back.is_some();
         self.note(held_back);
         if is_held_back {
             return Ok(());
         }
         let names = names(&snapshot, &overdue);
-        let end = EndLeases {
-            hosts: overdue.into_iter().collect(),
-        };
-        let caller = CallerKey::of_background();
-        let ended = self.runtime.block_on(self.model.submit_for(&caller, end))?;
+        let ended = self.submit(&overdue.into_iter().collect::<Vec<_>>())?;
         if ended > 0 {
             log::warn!(
-                "{ended} hosts are unknown now, because their leases are over: {names}. They get nothing new on /v1 until \
-                 they report again; what stands there stays"
+                "The leases of {ended} hosts are over, and the hosts are unknown: {names}. An unknown host gets nothing \
+                 new on /v1 until the next report; replicas there stay"
             );
         }
         Ok(())
+    }
+
+    /// Ends leases by short commands, so that claims do not wait. Returns the number of hosts that were up.
+    fn submit(&self, hosts: &[String]) -> Result<usize> {
+        let caller = CallerKey::of_background();
+        let ended = hosts.chunks(MAX_ENDED).map(|hosts| {
+            let hosts = hosts.to_vec();
+            self.runtime
+                .block_on(self.model.submit_for(&caller, EndLeases { hosts }))
+        });
+        ended.sum()
     }
 
     /// Logs once that leases are held back, and once that they are no longer.
@@ -150,11 +167,8 @@ impl LeaseWatch {
     }
 }
 
-async fn alive(model: &Model) -> Result<Vec<String>> {
-    let read = model
-        .reader(false)
-        .ask(|conn| Ok(leases::with_health(conn, leases::UP)?));
-    read.await
+async fn ask<T: Send + 'static>(model: &Model, read: fn(&mut DbConnection) -> DbResult<T>) -> Result<T> {
+    model.reader(false).ask(move |conn| Ok(read(conn)?)).await
 }
 
 fn names(snapshot: &Snapshot, hosts: &BTreeSet<String>) -> String {
@@ -171,11 +185,11 @@ fn names(snapshot: &Snapshot, hosts: &BTreeSet<String>) -> String {
 
 /// Whether too many of the hosts with a lease are silent. A host whose state is not up does not count: a person has
 /// said what the host is.
-fn held_back(snapshot: &Snapshot, alive: &[String], overdue: &BTreeSet<String>) -> Option<HeldBack> {
-    let counted = alive.iter().filter_map(|host| {
+fn held_back(snapshot: &Snapshot, living: &[(String, bool)]) -> Option<HeldBack> {
+    let counted = living.iter().filter_map(|(host, is_silent)| {
         let slot = snapshot.by_uuid(host)?;
         let is_up = snapshot.given_state(slot) == ProviderState::Up;
-        is_up.then(|| (slot, overdue.contains(host)))
+        is_up.then_some((slot, *is_silent))
     });
     let counted: Vec<(Slot, bool)> = counted.collect();
     let silent = counted.iter().filter(|(_, is_silent)| *is_silent).count();
@@ -239,10 +253,11 @@ mod tests {
             (id, description)
         });
         let snapshot = snapshot.with_descriptions(described);
-        let alive: Vec<String> = (0..hosts.len()).map(uuid).collect();
-        let overdue = hosts.iter().enumerate().filter(|(_, (_, is_silent))| *is_silent);
-        let overdue: BTreeSet<String> = overdue.map(|(at, _)| uuid(at)).collect();
-        held_back(&snapshot, &alive, &overdue).map(|held| (held.silent, held.of))
+        let living = hosts
+            .iter()
+            .enumerate()
+            .map(|(at, (_, is_silent))| (uuid(at), *is_silent));
+        held_back(&snapshot, &living.collect::<Vec<_>>()).map(|held| (held.silent, held.of))
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub fn repeatable(id: String, body: &Json, raw_body: &[u8], defaults: &Defaults)
     }
 }
 
-fn digest(bytes: &[u8]) -> String {
+/// A text that is equal for equal bytes.
+pub fn digest(bytes: &[u8]) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, bytes).to_string()
 }
 

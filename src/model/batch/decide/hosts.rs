@@ -3,6 +3,8 @@
 //! Each part of a report is stored or refused alone: a refused provider keeps no further provider from being stored. A
 //! part equal to the stored part is not written, and the generation of the provider stays.
 
+use std::collections::{HashMap, HashSet};
+
 use super::{Rules, inventories, providers, resource_providers, traits};
 use crate::error::{Error, Result};
 use crate::model::batch::command::{Load, Write};
@@ -12,8 +14,8 @@ use crate::model::hosts::{
     EndLeases, Health, HostReport, HostRow, LeaseRow, LeaseValues, OwnProvider, RefusedPart, ReportedProvider,
 };
 use crate::model::providers::{Describe, encode};
-use crate::model::resource_providers::{Delete, NewParent, Update};
-use crate::search::{Description, ProviderId};
+use crate::model::resource_providers::{NewParent, Update};
+use crate::search::{Description, ProviderId, ProviderRow};
 
 /// How many boots before the present boot a lease remembers.
 const FORMER_BOOTS: usize = 3;
@@ -41,13 +43,24 @@ impl Write for HostReport {
     }
 
     /// # Errors
-    /// [`Error::ProviderNotFound`], [`Error::NotOwner`], [`Error::LeaseHeld`], [`Error::OldReport`].
+    /// [`Error::ProviderNotFound`], [`Error::BadRequest`] for a provider with a parent, [`Error::NotOwner`],
+    /// [`Error::LeaseHeld`], [`Error::OldReport`].
     fn decide(&self, state: &mut State, rules: &Rules) -> Result<Vec<RefusedPart>> {
-        let lease = check_lease(state, self)?;
+        let mut lease = check_lease(state, self)?;
         let makes_host = self.providers.iter().any(|own| own.create.uuid == self.host);
         if state.find_provider(&self.host).is_none() && !makes_host {
             return Err(Error::ProviderNotFound {
                 uuid: self.host.clone(),
+            });
+        }
+        if let Some(id) = state.find_provider(&self.host)
+            && state.provider(id).is_some_and(|row| row.parent.is_some())
+        {
+            return Err(Error::BadRequest {
+                detail: format!(
+                    "Provider {} has a parent. An agent reports for a root provider.",
+                    self.host
+                ),
             });
         }
         let row = state.own.tables.row::<HostRow>(&self.host).cloned().unwrap_or_default();
@@ -63,14 +76,10 @@ impl Write for HostReport {
         storing.description();
         let Storing { row, refused, .. } = storing;
         state.own.tables.entry(&self.host).now = Some(row);
-        // A refused part is tried again with the next report.
-        let digest = if refused.is_empty() {
-            self.digest.clone()
-        } else {
-            String::new()
-        };
-        let mut lease = lease;
-        lease.values.digest = digest;
+        // Without the digest of a stored report, the next report tries a refused part again.
+        if refused.is_empty() {
+            lease.values.digest.clone_from(&self.digest);
+        }
         state.own.tables.entry(&self.host).now = Some(lease);
         Ok(refused)
     }
@@ -106,6 +115,7 @@ fn check_lease(state: &State, report: &HostReport) -> Result<LeaseRow> {
             return Err(Error::OldReport {
                 host: host.clone(),
                 number: new.number,
+                last: values.number,
             });
         }
         former_boots.clone_from(&values.former_boots);
@@ -192,7 +202,7 @@ impl Storing<'_, '_> {
             .parent
             .as_ref()
             .and_then(|parent| self.state.find_provider(parent));
-        let is_in_place = |row: &crate::search::ProviderRow| row.parent == parent && *row.name == *create.name;
+        let is_in_place = |row: &ProviderRow| row.parent == parent && *row.name == *create.name;
         if !self.state.provider(id).is_some_and(is_in_place) {
             let update = Update {
                 uuid: create.uuid.clone(),
@@ -252,27 +262,43 @@ impl Storing<'_, '_> {
     }
 
     /// Deletes the providers of the agent that the report lacks, children first. A provider with allocations or with a
-    /// child is kept and gone.
+    /// child is kept and gone. One pass is enough: each report has parents before children, and so has the row.
     fn missing_providers(&mut self) {
-        let is_reported = |uuid: &str| self.report.providers.iter().any(|own| own.create.uuid == uuid);
-        let mut missing: Vec<OwnProvider> = Vec::new();
-        self.row.providers.retain(|own| {
-            let stays = is_reported(&own.uuid);
-            missing.extend((!stays).then(|| own.clone()));
-            stays
-        });
-        while let Some(at) = missing.iter().position(|own| self.is_deleted(own)) {
-            missing.remove(at);
+        let reported: HashSet<&str> = self.report.uuids().collect();
+        let (kept, missing): (Vec<_>, Vec<_>) = std::mem::take(&mut self.row.providers)
+            .into_iter()
+            .partition(|own| reported.contains(own.uuid.as_str()));
+        let mut children = self.children();
+        let mut gone: Vec<OwnProvider> = Vec::new();
+        for own in missing.into_iter().rev() {
+            let Some(id) = self.state.find_provider(&own.uuid) else {
+                continue;
+            };
+            let row = self.state.provider(id);
+            let (parent, is_used) = row.map_or((None, false), |row| (row.parent, !row.used.is_empty()));
+            if is_used || children.get(&id).is_some_and(|count| *count > 0) {
+                gone.push(OwnProvider { is_gone: true, ..own });
+                continue;
+            }
+            self.state.delete_provider(id);
+            if let Some(count) = parent.and_then(|parent| children.get_mut(&parent)) {
+                *count -= 1;
+            }
         }
-        self.row
-            .providers
-            .extend(missing.into_iter().map(|own| OwnProvider { is_gone: true, ..own }));
+        self.row.providers = kept;
+        self.row.providers.extend(gone.into_iter().rev());
     }
 
-    /// Whether a provider exists no longer, or is deleted now.
-    fn is_deleted(&mut self, own: &OwnProvider) -> bool {
-        let delete = Delete { uuid: own.uuid.clone() };
-        self.state.find_provider(&own.uuid).is_none() || delete.decide(self.state, self.rules).is_ok()
+    /// The number of children, by provider of the host's tree.
+    fn children(&mut self) -> HashMap<ProviderId, usize> {
+        let host = self.state.find_provider(&self.report.host);
+        let mut children = HashMap::new();
+        for id in self.state.with_all_below(host.into_iter().collect()) {
+            if let Some(parent) = self.state.provider(id).and_then(|row| row.parent) {
+                *children.entry(parent).or_default() += 1;
+            }
+        }
+        children
     }
 
     /// Writes the description of the host, unless a different client has described the host.
@@ -347,12 +373,12 @@ impl Write for EndLeases {
             let Some(lease) = state.own.tables.row::<LeaseRow>(host).cloned() else {
                 continue;
             };
-            if lease.health != Health::Up || !lease.is_over {
-                continue;
-            }
-            if state.find_provider(host).is_none() {
+            if lease.is_over && state.find_provider(host).is_none() {
                 state.own.tables.entry::<LeaseRow>(host).now = None;
                 state.own.tables.entry::<HostRow>(host).now = None;
+                continue;
+            }
+            if lease.health != Health::Up || !lease.is_over {
                 continue;
             }
             ended += 1;

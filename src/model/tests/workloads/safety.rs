@@ -2,6 +2,7 @@
 
 use super::violations::report;
 use super::*;
+use crate::model::hosts::EndLeases;
 use crate::model::workloads::SafetyReport;
 
 /// Whether the workload is safe, whether the quorum is lost, and the fewest failures in the dimension `fault`.
@@ -46,4 +47,39 @@ async fn found_p9_replicas_without_a_place_are_not_alive() {
     let placed = place(&f.model, partial).await.unwrap();
     assert_eq!(placed.placed_and_pending(), (2, 2));
     assert_eq!(figures(&placed.safety), (Some(false), Some(true), Some(0), 0));
+}
+
+/// Makes hosts unknown, as the leader does after the end of a lease.
+async fn lose_lease(f: &mut Fixture, host: u32) {
+    f.execute(&format!(
+        "INSERT INTO placet_leases (host, created_at, user_id, holder, boot, former_boots, number, digest, term, \
+         held_until, health) VALUES ('{}', '2001-01-01 00:00:00', 'u', 'agent', 'b', '', 1, 'd', 60, \
+         '2001-01-01 00:01:00', 'up')",
+        uuid(host)
+    ));
+    let hosts = vec![uuid(host)];
+    assert_eq!(f.model.submit(EndLeases { hosts }).await.unwrap(), 1);
+}
+
+#[actix_web::test]
+async fn replicas_on_hosts_without_a_lease_are_not_alive_stay_and_go_first() {
+    let mut f = cluster(&SITES).await;
+    let placed = place(&f.model, stored(901, None, "3 one-each")).await.unwrap();
+    let expected = [
+        (Some(false), Some(false), Some(1), 1),
+        (Some(false), Some(true), Some(0), 0),
+    ];
+    for (host, expected) in hosts(&placed).into_iter().take(2).zip(expected) {
+        lose_lease(&mut f, host).await;
+        let shown = report(&f.model, 901).await;
+        assert_eq!(figures(&shown.safety), expected);
+        assert!(
+            shown.violations.iter().any(|it| it.reason.code == ReasonCode::State),
+            "{shown:?}"
+        );
+    }
+    assert_eq!(hosts(&report(&f.model, 901).await), hosts(&placed), "no replica moves");
+    let left = place(&f.model, stored(901, Some(1), "1 one-each")).await.unwrap();
+    let alive = hosts(&placed).into_iter().skip(2).collect();
+    assert_eq!(hosts(&left), alive, "replicas on unknown hosts go first");
 }
