@@ -28,6 +28,7 @@ pub fn page(hosts: i32, roles: &[Role], provider: impl Fn(i32) -> String) -> Vec
             roles: vec![roles[n % roles.len()].clone()],
             rules: None,
             quorum: true,
+            lost_after: None,
             min: None,
             consumer_type: "INSTANCE".to_owned(),
         };

@@ -172,6 +172,7 @@ fn put(count: u32, rules: Option<Vec<SpecRule>>) -> Put {
             roles: vec![role(count, asked(0))],
             rules,
             quorum: true,
+            lost_after: None,
             min: None,
             consumer_type: "INSTANCE".to_owned(),
         },
@@ -180,6 +181,7 @@ fn put(count: u32, rules: Option<Vec<SpecRule>>) -> Put {
         adopted: Vec::new(),
         swaps: Vec::new(),
         is_atomic: true,
+        replaces_lost: false,
         is_retry: false,
         is_dry_run: false,
     }

@@ -125,6 +125,19 @@ pub fn unknown(conn: &mut DbConnection) -> DbResult<Vec<String>> {
     t::table.filter(t::health.eq(UNKNOWN)).select(t::host).load(conn)
 }
 
+/// The hosts whose health is [`UNKNOWN`], and whose lease has been over for this number of seconds.
+pub fn unknown_for(conn: &mut DbConnection, seconds: u32) -> DbResult<BTreeSet<String>> {
+    let now = sql::<Timestamp>(&clock(conn));
+    let rows: Vec<(String, NaiveDateTime, NaiveDateTime)> = t::table
+        .filter(t::health.eq(UNKNOWN))
+        .select((t::host, t::held_until, now))
+        .load(conn)?;
+    let is_long = |(_, held_until, now): &(String, NaiveDateTime, NaiveDateTime)| {
+        *now - *held_until >= Duration::seconds(seconds.into())
+    };
+    Ok(rows.into_iter().filter(is_long).map(|(host, ..)| host).collect())
+}
+
 /// The hosts in the list whose health is [`UNKNOWN`].
 pub fn unknown_among(conn: &mut DbConnection, hosts: &[&str]) -> DbResult<Vec<String>> {
     in_lists(hosts, |hosts| {

@@ -38,6 +38,7 @@ use super::allocations::{Owner, ProviderShare};
 use super::claims::{ClaimedConsumer, ConsumerChoice};
 use crate::error::{Error, Result};
 pub use crate::placing::{AffinityKind, Level, Mode};
+use crate::search::ProviderState;
 pub use found::Found;
 pub use ids::natural_order;
 pub use listing::{Listed, list};
@@ -78,6 +79,8 @@ pub struct Put {
     pub adopted: Vec<Adopted>,
     /// Pairs of ids whose replicas exchange their roles.
     pub swaps: Vec<[String; 2]>,
+    /// Whether replicas on lost hosts give up their places and are placed again.
+    pub replaces_lost: bool,
     /// Whether all new replicas are placed or none.
     pub is_atomic: bool,
     /// Whether the request repeats the stored spec. If so, nothing is written unless a replica gets a place.
@@ -264,6 +267,8 @@ pub struct Set {
     pub placed: Vec<ConsumerChoice>,
     /// The consumers of `replicas` that this command adopts.
     pub adopted: Vec<String>,
+    /// The lost hosts whose replicas give up their places.
+    pub lost: Vec<LostHost>,
     /// The hosts on which the plan of `placed` rests.
     pub hosts: Vec<PlannedHost>,
 }
@@ -277,6 +282,15 @@ pub struct PlannedHost {
     pub domains: Vec<(Arc<str>, Option<Arc<str>>)>,
     /// Whether no replica gets a place on the host. If so, no claim guards the domains.
     pub is_unclaimed: bool,
+}
+
+/// A host whose replicas give up their places, because the host is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostHost {
+    /// Uuid.
+    pub host: String,
+    /// The state in the plan: lost, or unknown for longer than the spec's `lost_after`.
+    pub state: ProviderState,
 }
 
 /// The answer to [`Set`]: the places of the consumers of `placed`, in the same order.

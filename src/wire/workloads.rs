@@ -20,8 +20,8 @@ use self::texts::check_spec;
 use super::bad_request;
 use super::defaults::{Defaults, consumer_type};
 use super::native::{
-    Bounded, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Text, Uuid, read_body,
-    read_merge_patch, read_query,
+    Bounded, Name, Named, NoParameters, Noun, NounOperation, Null, PageLimit, Patch, Patched, ShownMember, Text, Uuid,
+    read_body, read_merge_patch, read_query,
 };
 use super::text_form::check;
 use super::uuid;
@@ -66,7 +66,9 @@ pub static NOUN: Noun = Noun {
             "Create or change a workload",
             "Replaces what the workload wants, and places its missing replicas so that its rules hold: exactly, in \
                 one transaction. `generation` is the one that was read, and null for a new workload. Replicas that \
-                stand are not moved: what breaks a rule then is a violation. If a role wants fewer, replicas without \
+                stand are not moved: what breaks a rule then is a violation. With `replace=lost` replicas on lost \
+                hosts give up their places and are placed again, in the same transaction: on hosts with the state \
+                `lost`, and on hosts whose lease has been over for `lost_after` seconds. If a role wants fewer, replicas without \
                 a place go first, then those on lost hosts, those that break a rule, those without which the rest is \
                 spread best, and those with the highest ids. A workload has at most 1,000 replicas, 1,000 roles and \
                 64 rules, which name at most 16 dimensions. `name`, `project_id`, ids, names of roles, and texts in \
@@ -143,6 +145,7 @@ impl Patched for PutBody {
         ("type", Null::Removes),
         ("quorum", Null::Removes),
         ("min", Null::Removes),
+        ("lost_after", Null::Removes),
         ("roles", Null::Removes),
         ("rules", Null::IsValue),
     ];
@@ -168,6 +171,18 @@ struct WriteParameters {
     /// `true`: nothing is written. The answer is the workload as foreseen.
     #[serde(default)]
     dry_run: bool,
+    /// `lost`: replicas on lost hosts give up their places, and are placed again in the same transaction.
+    replace: Option<Name<Replace>>,
+}
+
+/// Which replicas give up their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replace {
+    Lost,
+}
+
+impl Named for Replace {
+    const NAMES: &'static [(&'static str, Replace)] = &[("lost", Replace::Lost)];
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -228,11 +243,11 @@ pub fn read_delete(query: &str) -> Result<(Option<i64>, Delete)> {
 /// # Errors
 /// The first wrong member, by path.
 pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -> Result<Put> {
-    let WriteParameters { dry_run } = read_query(query)?;
+    let parameters: WriteParameters = read_query(query)?;
     let Some(uuid) = uuid::canonical(path) else {
         return bad_request(format!("'{path}' in the URL is no uuid."));
     };
-    put(uuid, read_body(raw_body)?, dry_run, (None, defaults))
+    put(uuid, read_body(raw_body)?, &parameters, (None, defaults))
 }
 
 /// Reads `PATCH /v1/workloads/{uuid}` as the `PUT` that the patch of the shown workload stands for.
@@ -240,16 +255,16 @@ pub fn read_put(path: &str, query: &str, raw_body: &[u8], defaults: &Defaults) -
 /// # Errors
 /// As of [`read_put`].
 pub fn read_patch(shown: &WorkloadRow, query: &str, patch: &[u8], defaults: &Defaults) -> Result<Put> {
-    let WriteParameters { dry_run } = read_query(query)?;
+    let parameters: WriteParameters = read_query(query)?;
     let Patch(body) = read_merge_patch(&write_spec(shown)?, patch)?;
-    put(shown.uuid.clone(), body, dry_run, (Some(shown), defaults))
+    put(shown.uuid.clone(), body, &parameters, (Some(shown), defaults))
 }
 
 /// `before` is the workload that a patch changes. Texts that it has are not checked again.
 fn put(
     uuid: String,
     body: PutBody,
-    dry_run: bool,
+    parameters: &WriteParameters,
     (before, defaults): (Option<&WorkloadRow>, &Defaults),
 ) -> Result<Put> {
     if let Some(Uuid(given)) = body.uuid.as_ref().filter(|given| given.0 != uuid) {
@@ -267,6 +282,7 @@ fn put(
         consumer_type: consumer_type(body.consumer_type),
         quorum: body.quorum,
         min: body.min,
+        lost_after: body.lost_after,
         roles: body.roles.0,
         rules: body.rules.map(|rules| rules.0),
     };
@@ -284,9 +300,10 @@ fn put(
         ids: body.ids.map(|ids| read_ids(ids, spec.count())).transpose()?,
         adopted: adopted(body.adopt)?,
         swaps: swaps(body.swap)?,
+        replaces_lost: parameters.replace.is_some(),
         is_atomic: body.atomic,
         is_retry: false,
-        is_dry_run: dry_run,
+        is_dry_run: parameters.dry_run,
         uuid,
         spec,
     })

@@ -1,5 +1,5 @@
-//! Calls planned inside the writer's batch: plans that end early, requests that have gone, and a snapshot that may not
-//! decide.
+//! Calls planned inside the writer's batch: plans that end early, requests without a client, and a snapshot without
+//! the right to decide.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ async fn a_call_whose_plan_in_the_batch_is_ended_is_busy_and_claims_nothing() {
     }
 }
 
-/// All other writes wait for a search inside the batch.
+/// All writes of the process wait for a search inside the batch.
 #[actix_web::test]
 async fn hostile_12_a_long_search_inside_the_batch_is_given_up_and_the_call_is_planned_again() {
     let (mut f, mut job) = hosts_and_job(true, Interrupt::default()).await;
@@ -126,7 +126,7 @@ async fn the_plan_in_the_batch_of_a_dropped_request_is_ended() {
     assert!(kept.take().is_some_and(|interrupt| interrupt.has_ended()));
 }
 
-/// Before, the writer repeated the attempt until the reload, and no other command was written.
+/// Before, the writer repeated the attempt until the reload, and no command was written.
 #[actix_web::test]
 async fn the_writer_gives_up_a_plan_while_the_snapshot_may_not_decide() {
     let (f, job) = hosts_and_job(true, Interrupt::default()).await;

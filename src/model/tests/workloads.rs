@@ -13,6 +13,7 @@ mod figures;
 mod hostile;
 mod interleaving;
 mod interrupts;
+mod lost;
 mod neighbours;
 mod nested;
 mod overuse;
@@ -125,6 +126,7 @@ pub(super) fn spec(count: u32, rules: Option<Vec<SpecRule>>) -> Spec {
         roles: vec![role("replica", count, 1)],
         rules,
         quorum: true,
+        lost_after: None,
         min: None,
         consumer_type: "INSTANCE".to_owned(),
     }
@@ -147,6 +149,7 @@ pub(super) fn put(n: u32, generation: Option<i64>, spec: Spec) -> Put {
         swaps: Vec::new(),
         is_atomic: true,
         is_retry: false,
+        replaces_lost: false,
         is_dry_run: false,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rows::{Place, find, find_without_bodies, places, referrers, show, taken, workload_rows};
 use super::spec::{AffinityRule, ReadSpec, Spec, SpecRule};
 use super::{Adopted, Put, Replica, ReplicaRow, StoredWorkload, WorkloadRow};
-use crate::db::DbConnection;
+use crate::db::{DbConnection, leases};
 use crate::error::{ClaimRefusal, Error, Reason, ReasonCode, Reasons, RefusedConsumer, Result};
 
 /// The rows that a request reads before the plan.
@@ -20,6 +20,8 @@ pub struct Found {
     /// The specs of the workloads whose rules name this workload, without roles.
     pub referrers: Vec<(String, Spec)>,
     pub adopted: Vec<(Adopted, Replica)>,
+    /// The hosts that are unknown for longer than the `lost_after` of a request that replaces lost hosts.
+    pub long_unknown: BTreeSet<String>,
 }
 
 impl Found {
@@ -114,12 +116,17 @@ pub fn found(conn: &mut DbConnection, put: &Put, read_spec: ReadSpec) -> Result<
     let referrers: Vec<String> = referrers.into_iter().filter(|uuid| others.contains_key(uuid)).collect();
     let referrers = rules_of(conn, &referrers, read_spec)?;
     let adopted = adopted(conn, put)?;
+    let long_unknown = match put.spec.lost_after {
+        Some(seconds) if put.replaces_lost => leases::unknown_for(conn, seconds)?,
+        _ => BTreeSet::new(),
+    };
     Ok(Found {
         stored,
         stored_spec,
         others,
         referrers,
         adopted,
+        long_unknown,
     })
 }
 

@@ -134,6 +134,7 @@ fn retry(stored: StoredWorkload, read_spec: ReadSpec) -> Result<Put> {
         ids: None,
         adopted: Vec::new(),
         swaps: Vec::new(),
+        replaces_lost: false,
         is_atomic: false,
         is_retry: true,
         is_dry_run: false,

@@ -2,8 +2,9 @@
 //!
 //! 1. Replicas leave: the replicas left out by the caller, and from each role with too many replicas the choice of
 //!    `placing`.
-//! 2. Replicas that exchange their roles get the amounts of the new role on their host.
-//! 3. The missing replicas are placed. No placed replica moves: a rule that is still broken is a violation.
+//! 2. Replicas on lost hosts give up their places, if the request says so.
+//! 3. Replicas that exchange their roles get the amounts of the new role on their host.
+//! 4. The missing replicas are placed. No further placed replica moves: a rule that is still broken is a violation.
 
 mod attempts;
 mod places;
@@ -12,7 +13,7 @@ mod shares;
 mod stock;
 mod swap;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -66,6 +67,9 @@ struct Kept {
 struct Draft {
     kept: Vec<Kept>,
     gone: Vec<Replica>,
+    /// The places that replicas on lost hosts give up. The replicas are kept without a place.
+    given_up: Vec<Replica>,
+    lost: BTreeMap<u32, ProviderState>,
     /// Replicas to place: new replicas, and replicas that exchange their roles.
     choices: Vec<ConsumerChoice>,
     is_exact: bool,
@@ -231,6 +235,18 @@ impl Usages {
 }
 
 impl Planning<'_> {
+    /// The state of a host whose replicas are placed again: lost, or unknown for longer than the spec allows.
+    fn lost_state(&self, host: u32) -> Option<ProviderState> {
+        let (snapshot, slot) = (&self.job.snapshot, self.list.slots[host as usize]);
+        let state = snapshot.state(slot);
+        let is_lost = match state {
+            ProviderState::Lost => true,
+            ProviderState::Unknown => self.job.found.long_unknown.contains(snapshot.uuid(slot)),
+            ProviderState::Up | ProviderState::Draining | ProviderState::Off => false,
+        };
+        is_lost.then_some(state)
+    }
+
     fn wanted(&self) -> Vec<u32> {
         self.job.roles().iter().map(|role| role.count).collect()
     }
@@ -335,7 +351,7 @@ fn usages(snapshot: &Arc<Snapshot>, draft: &Draft) -> Usages {
         hard: PlannedUsage::new(Arc::clone(snapshot)),
         excess: [Vec::new(), Vec::new()],
     };
-    for replica in gone {
+    for replica in gone.chain(&draft.given_up) {
         usages.add(&negated(&placements(snapshot, replica)));
     }
     let swapped: Vec<Placement> = swapped.flat_map(|replica| placements(snapshot, replica)).collect();

@@ -26,6 +26,8 @@ pub struct Spec {
     pub quorum: bool,
     /// The fewest replicas on hosts that are up with which the workload is in order.
     pub min: Option<u32>,
+    /// The seconds after the end of a host's lease from which the host counts as lost. `None`: never.
+    pub lost_after: Option<u32>,
     /// The type of the consumers.
     pub consumer_type: String,
 }

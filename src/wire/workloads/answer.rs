@@ -50,6 +50,9 @@ pub struct WorkloadHead<'a> {
     /// The fewest replicas on hosts that are up with which the workload is in order; `null` without a bound.
     #[schemars(with = "Option<u32>")]
     min: &'a Json,
+    /// The seconds from the end of a host's lease until the host counts as lost for this workload; `null`: never.
+    #[schemars(with = "Option<u32>")]
+    lost_after: &'a Json,
     /// The kinds of replicas.
     #[schemars(with = "Vec<RoleBody>")]
     roles: &'a Json,
@@ -269,6 +272,7 @@ fn head<'a>(
         consumer_type: spec.field("type"),
         quorum: spec.field("quorum"),
         min: spec.field("min"),
+        lost_after: spec.field("lost_after"),
         roles: spec.field("roles"),
         rules: spec.field("rules"),
         placed,

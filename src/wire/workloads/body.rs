@@ -15,6 +15,9 @@ use crate::wire::output::json;
 /// The ids of all replicas.
 pub type Ids = Bounded<Text<1, 64>, 0, 1_000>;
 
+/// A number of seconds, at most a year.
+pub type LostAfter = Whole<0, 31_536_000>;
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PutBody {
@@ -39,6 +42,9 @@ pub struct PutBody {
     /// The fewest replicas on hosts that are up with which the workload is in order. Fewer are a violation. With
     /// `"atomic": false` a request that would place fewer is refused.
     pub min: Option<Whole<1, 1_000>>,
+    /// The seconds from the end of a host's lease until the host counts as lost for this workload. `replace=lost` then
+    /// places the replicas of the host again. Without `lost_after` a host is lost only by the state `lost`.
+    pub lost_after: Option<LostAfter>,
     /// The kinds of replicas: the needs of each replica, and the number of replicas.
     pub roles: Bounded<RoleBody, 1, 1_000>,
     /// The rules: `spread`, `within`, `together`, `apart`. `null` is the default: `spread`, adaptive over `fault` and
@@ -156,6 +162,8 @@ pub struct StoredSpec {
     pub quorum: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Whole<1, 1_000>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_after: Option<LostAfter>,
     pub roles: Vec<RoleBody>,
     pub rules: Option<Vec<RuleBody>>,
 }

@@ -54,6 +54,7 @@ pub fn spec_of(stored: &StoredSpec) -> Result<Spec> {
         rules: rules.transpose()?,
         quorum: stored.quorum,
         min,
+        lost_after: stored.lost_after.map(|it| u32::try_from(it.0).unwrap_or(u32::MAX)),
         consumer_type: stored.consumer_type.clone(),
     })
 }

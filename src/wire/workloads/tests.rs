@@ -332,3 +332,27 @@ fn rules_name_at_most_16_dimensions() {
     let refused = rules(17).unwrap_err().to_string();
     assert!(refused.starts_with("rules: they name 17 dimensions"), "{refused}");
 }
+
+#[test]
+fn lost_after_is_stored_and_replace_is_not() {
+    let body = |lost_after: &str| {
+        format!(
+            r#"{{"generation": null, "name": "w", "lost_after": {lost_after},
+            "roles": [{{"name": "a", "count": 1, "query": "resources=VCPU:1"}}]}}"#
+        )
+    };
+    let put = read_put(OTHER, "replace=lost", body("600").as_bytes(), &defaults()).unwrap();
+    assert_eq!((put.replaces_lost, put.spec.lost_after), (true, Some(600)));
+    assert_eq!(read_stored(&put.body).unwrap().lost_after, Some(600));
+    let patched = read_patch(&row(&put.body), "", br#"{"generation": 1}"#, &defaults()).unwrap();
+    assert_eq!((patched.replaces_lost, patched.spec.lost_after), (false, Some(600)));
+    let without = read(&body("null")).unwrap();
+    assert!(
+        !without.body.contains("lost_after"),
+        "a body of before stays: {}",
+        without.body
+    );
+    for wrong in ["-1", "31536001", "0.5", "\"600\""] {
+        assert!(read(&body(wrong)).is_err(), "{wrong}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The rules of workloads. A request is decided in three steps:
 //!
-//! 1. Compare the rows with the plan: the workload, its consumers, the workloads tied by rules in either direction, and
-//!    the domains of the hosts.
+//! 1. Compare the rows with the plan: the workload, its consumers, the workloads tied by rules in either direction, the
+//!    states of lost hosts, and the domains of the hosts.
 //! 2. Release the replicas that leave, and the allocations of replicas that get a new place, so that replicas may take
 //!    this room.
 //! 3. Place the replicas as by any claim, all or none.
@@ -20,7 +20,7 @@ use crate::model::batch::state::State;
 use crate::model::claims::ConsumerChoice;
 use crate::model::workloads::{Incarnation, Neighbour, Set, SetAnswer, WorkloadRow};
 use crate::mutants::{self, Mutant};
-use crate::search::ProviderId;
+use crate::search::{ProviderId, ProviderState};
 
 /// `PUT` and `DELETE /v1/workloads/{uuid}`. Decided as claims and releases are.
 impl Write for Set {
@@ -37,6 +37,8 @@ impl Write for Set {
         let standing = self.standing.iter().map(|(consumer, _)| consumer.as_str());
         let released = self.released.iter().map(|(consumer, _)| consumer.as_str());
         footprint.consumers.extend(standing.chain(released));
+        footprint.providers.extend(self.lost.iter().map(|it| it.host.as_str()));
+        footprint.has_choices |= !self.lost.is_empty();
         let hosts = self.hosts.iter().map(|it| it.host.as_str());
         footprint.providers.extend(hosts.clone());
         footprint.compared_hosts.extend(hosts);
@@ -76,6 +78,7 @@ impl Write for Set {
         check_names(state, self)?;
         check_consumers(state, self)?;
         check_neighbours(state, self, named)?;
+        check_lost(state, self)?;
         let unclaimed = check_hosts(state, self)?;
         let moves = state.check_moves(unclaimed)?;
         let claimed = claim(state, rules, self)?;
@@ -205,6 +208,29 @@ fn check_hosts(state: &mut State, set: &Set) -> Result<Vec<ProviderId>> {
         unclaimed.extend(planned.is_unclaimed.then_some(id));
     }
     Ok(unclaimed)
+}
+
+/// Checks that hosts whose replicas give up their places have not come back since the plan.
+fn check_lost(state: &mut State, set: &Set) -> Result<()> {
+    for planned in &set.lost {
+        let Some(id) = state.find_provider(&planned.host) else {
+            continue;
+        };
+        let now = state.provider_state(id);
+        if now == planned.state || now == ProviderState::Lost {
+            continue;
+        }
+        let detail = format!("Host {} is {} again.", planned.host, now.name());
+        let reason = Reason {
+            resource_provider: Some(planned.host.clone()),
+            provider_name: state.provider_name(&planned.host),
+            ..Reason::new(ReasonCode::ConcurrentUpdate, detail)
+        };
+        let placed = set.placed.iter().map(|choice| &choice.claim.consumer);
+        let consumers = placed.chain(set.released.iter().map(|(consumer, _)| consumer));
+        return Err(changed(consumers, &reason));
+    }
+    Ok(())
 }
 
 /// The refusal if the workload was deleted and created again. Both workloads had the same uuid and generation, and the

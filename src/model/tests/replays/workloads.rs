@@ -5,7 +5,8 @@ use super::commands::{Known, Rng, choice, provider};
 use super::descriptions::PATHS;
 use crate::model::allocations::Expected;
 use crate::model::batch::command::{Command, Write};
-use crate::model::workloads::{Incarnation, Neighbour, PlannedHost, ReplicaRow, Set, WorkloadRow};
+use crate::model::workloads::{Incarnation, LostHost, Neighbour, PlannedHost, ReplicaRow, Set, WorkloadRow};
+use crate::search::ProviderState;
 
 /// Creates, changes or deletes a workload. The workload's consumers are placed, released, or stay.
 pub fn set(rng: &mut Rng, known: &Known) -> Command {
@@ -79,6 +80,7 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
         released,
         placed,
         adopted,
+        lost: lost(rng),
         hosts: hosts(rng),
     }
     .into_command()
@@ -87,6 +89,17 @@ pub fn set(rng: &mut Rng, known: &Known) -> Command {
 /// The addition to the incarnation's number for a wrong incarnation: in 10 % of the calls.
 fn another(rng: &mut Rng) -> i64 {
     i64::from(rng.chance(10)) << 20
+}
+
+/// At most one host, in a state of replicas that are placed again.
+fn lost(rng: &mut Rng) -> Vec<LostHost> {
+    if rng.chance(85) {
+        return Vec::new();
+    }
+    vec![LostHost {
+        host: provider(rng),
+        state: rng.of(&[ProviderState::Lost, ProviderState::Unknown]),
+    }]
 }
 
 /// At most one host, in a domain or without a domain.

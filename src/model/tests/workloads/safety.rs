@@ -2,7 +2,7 @@
 
 use super::violations::report;
 use super::*;
-use crate::model::hosts::EndLeases;
+use crate::model::hosts::{self, EndLeases, HostReport, ReportedLease};
 use crate::model::workloads::SafetyReport;
 
 /// Whether the workload is safe, whether the quorum is lost, and the fewest failures in the dimension `fault`.
@@ -50,7 +50,7 @@ async fn found_p9_replicas_without_a_place_are_not_alive() {
 }
 
 /// Makes hosts unknown, as the leader does after the end of a lease.
-async fn lose_lease(f: &mut Fixture, host: u32) {
+pub async fn lose_lease(f: &mut Fixture, host: u32) {
     f.execute(&format!(
         "INSERT INTO placet_leases (host, created_at, user_id, holder, boot, former_boots, number, digest, term, \
          held_until, health) VALUES ('{}', '2001-01-01 00:00:00', 'u', 'agent', 'b', '', 1, 'd', 60, \
@@ -59,6 +59,30 @@ async fn lose_lease(f: &mut Fixture, host: u32) {
     ));
     let hosts = vec![uuid(host)];
     assert_eq!(f.model.submit(EndLeases { hosts }).await.unwrap(), 1);
+}
+
+/// Reports for a host of which [`lose_lease`] wrote the lease.
+pub async fn revive(f: &Fixture, host: u32) {
+    let report = HostReport {
+        host: uuid(host),
+        user: "u".to_owned(),
+        may_report_all: false,
+        lease: ReportedLease {
+            holder: "agent".to_owned(),
+            boot: "b".to_owned(),
+            number: 2,
+            term: 60,
+        },
+        digest: "d".to_owned(),
+        description: Describe {
+            provider: uuid(host),
+            name: None,
+            generation: None,
+            description: Description::default(),
+        },
+        providers: Vec::new(),
+    };
+    hosts::report(&f.model, &caller(), report, false).await.unwrap();
 }
 
 #[actix_web::test]

@@ -7,7 +7,7 @@ use super::{Draft, Kept, PlanJob, Planned, Planning};
 use crate::error::Reasons;
 use crate::model::workloads::report::Report;
 use crate::model::workloads::report::violations::ReportSource;
-use crate::model::workloads::{Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
+use crate::model::workloads::{LostHost, Neighbour, PlannedHost, Replica, Set, StoredWorkload, WorkloadRow};
 use crate::search::PlannedUsage;
 
 /// The result of a plan. `reasons` say why some replicas have no place. `usage` is the usage after the plan.
@@ -73,6 +73,10 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &
     };
     let adopted = job.found.adopted.iter().map(|(it, _)| it.consumer.clone());
     let planned_hosts = planned_hosts(planning, &draft);
+    let lost = draft.lost.iter().map(|(host, state)| LostHost {
+        host: job.snapshot.uuid(planning.list.slots[*host as usize]).to_string(),
+        state: *state,
+    });
     Planned {
         is_unchanged: known == Some(row.generation) || put.is_retry && draft.choices.is_empty(),
         set: Set {
@@ -86,6 +90,7 @@ pub fn planned(planning: &Planning<'_>, draft: Draft, reasons: Reasons, usage: &
             standing: unchanged,
             released,
             adopted: adopted.collect(),
+            lost: lost.collect(),
             hosts: planned_hosts,
             placed: draft.choices,
         },

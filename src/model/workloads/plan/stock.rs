@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{Draft, Kept, Planning};
 use crate::error::{Error, Result};
 use crate::model::workloads::{Adopted, Put, Replica, ReplicaRow, Role, affinity, ids};
+use crate::search::ProviderState;
 
 fn bad_request<T>(detail: String) -> Result<T> {
     Err(Error::BadRequest { detail })
@@ -47,9 +48,33 @@ pub fn take(planning: &Planning<'_>) -> Result<Draft> {
             None => draft.gone.push(replica),
         }
     }
+    if job.put.replaces_lost {
+        give_up_lost(planning, &mut draft);
+    }
     draft.sort();
     check_ids(&job.put, &draft)?;
     Ok(draft)
+}
+
+/// Takes the places of replicas with a lost host. A consumer that the request adopts keeps its place.
+fn give_up_lost(planning: &Planning<'_>, draft: &mut Draft) {
+    let adopted = planning.job.found.adopted.iter();
+    let adopted: BTreeSet<&str> = adopted.map(|(it, _)| it.consumer.as_str()).collect();
+    for kept in &mut draft.kept {
+        let lost = kept
+            .hosts
+            .iter()
+            .filter_map(|host| Some((*host, planning.lost_state(*host)?)));
+        let lost: Vec<(u32, ProviderState)> = lost.collect();
+        if lost.is_empty() || adopted.contains(kept.replica.row.consumer.as_str()) {
+            continue;
+        }
+        draft.given_up.push(kept.replica.clone());
+        draft.lost.extend(lost);
+        kept.replica.allocations.clear();
+        kept.hosts.clear();
+        kept.is_swapped = false;
+    }
 }
 
 /// Adds the adopted consumers as replicas.
