@@ -323,6 +323,8 @@ long_faults_on() {
 long_on_galera() {
     on_galera
     step python "outages, galera" "$PY" -m functional_tests.connection_pool.outages --engine galera
+    step python "leader, galera" "$PY" -m functional_tests.leader.run --engine galera
+    step python "hosts, galera" "$PY" -m functional_tests.hosts.run --engine galera
     step python "commit_outcome, every statement, galera" "$PY" -m functional_tests.commit_outcome.run --engine galera statements
 }
 
@@ -330,6 +332,8 @@ long_mutants() {
     step python "mutants, race" "$PY" -m functional_tests.race.mutants --binary "$TOX/placet-mutants"
     step python "mutants, cross_process" "$PY" -m functional_tests.cross_process.mutants --binary "$TOX/placet-mutants"
     step python "mutants, unit" "$PY" -m functional_tests.race.unit_mutants "$(binary unit "$TOX/mutants.binaries")"
+    step python "hosts, all lead" "$PY" -m functional_tests.hosts.run --engine postgresql --mutant all-lead \
+        --binary "$TOX/placet-mutants"
     step python "mutants, panics" "$PY" -m functional_tests.process.run panics --binary "$TOX/placet-mutants"
 }
 

@@ -61,6 +61,8 @@ pub enum Mutant {
     SkipNeighbours,
     /// `skip-domains`: a workload is placed although the domains of a host have changed since the plan.
     SkipDomains,
+    /// `all-lead`: every process leads. No test fails: each command of background work names the expected state.
+    AllLead,
     /// `keep-snapshot`: the rows of a refusal do not correct the snapshot.
     KeepSnapshot,
     /// `never-in-batch`: no call is planned inside the writer's batch.

@@ -1,73 +1,26 @@
 """Hosts whose agents report: silent hosts, silent clouds, dead leaders, a database that is away.
 
-    python -m functional_tests.hosts.run [--engine ENGINE] [--seed N] [--binary PATH] [CASE …]
+    python -m functional_tests.hosts.run [--engine ENGINE] [--seed N] [--binary PATH] [--mutant all-lead] [CASE …]
 
 Agents report for hosts through three processes on one database (on SQLite one process), with leases of a few seconds.
 A host without reports must become unknown, and no other host may. After a process has shown that a host is unknown, no
 claim of `/v1` may get the host, through any process, until the host reports again.
 """
 
-import contextlib
 import random
 import threading
 import time
 import uuid
 
-from functional_tests.hosts.agents import Agents, LEASE_SECONDS
+from functional_tests.hosts import disturbed
+from functional_tests.hosts.agents import LEASE_SECONDS
+from functional_tests.hosts.cloud import HOSTS, all_show, cloud, host, stay, unknown
 from functional_tests.leader.run import the_leader
-from functional_tests.lib import command_line, engines, live
+from functional_tests.lib import command_line, engines
 from functional_tests.lib.patience import becomes, eventually
 from functional_tests.lib.rest import KeptRest, Rest
 from functional_tests.lib.servers import machine
 from functional_tests.lib.test_counts import TestCounts
-
-HOSTS = 5
-# How long nothing may happen: as long as a lease, the watch of a new leader, and some looks.
-STAYS_SECONDS = 2 * LEASE_SECONDS + 3
-
-
-def host(number):
-    return f"{number:08}-0000-4000-8000-00000000a057"
-
-
-@contextlib.contextmanager
-def cloud(engine, binary):
-    """The processes, and agents that report through all of them."""
-    database = engine.create()
-    count = 1 if engine.kind == "sqlite" else 3
-    with contextlib.ExitStack() as stack:
-        stack.callback(engine.drop, database)
-        running = [stack.enter_context(live.Service("placet", {}, binary, engine.at(database, number % max(1, len(engine.nodes)))))
-                   for number in range(count)]
-        rest = Rest(running[0].port)
-        for number in range(HOSTS):
-            rest.must("POST", "/resource_providers", {"name": f"host{number}", "uuid": host(number)})
-            rest.must("PUT", f"/resource_providers/{host(number)}/inventories", {
-                "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 10_000}}})
-        agents = stack.enter_context(Agents([process.port for process in running], [host(number) for number in range(HOSTS)]))
-        eventually("every host has reported", lambda: len(rest.must("GET", "/v1/hosts").json["hosts"]) == HOSTS)
-        yield running, agents
-
-
-def unknown(process):
-    """The hosts that a process shows as unknown."""
-    hosts = Rest(process.port).must("GET", "/v1/hosts?health=unknown").json["hosts"]
-    return {shown["uuid"] for shown in hosts}
-
-
-def all_show(running, expected):
-    for process in running:
-        becomes("the unknown hosts", expected, lambda process=process: unknown(process))
-
-
-def stay(running, expected):
-    """No process shows other unknown hosts for a while."""
-    end = time.monotonic() + STAYS_SECONDS
-    while time.monotonic() < end:
-        for process in running:
-            assert unknown(process) == expected, (unknown(process), expected)
-        time.sleep(0.2)
-
 
 def a_silent_host_is_unknown_and_a_report_ends_it(binary, engine, seed):
     with cloud(engine, binary) as (running, agents):
@@ -87,6 +40,21 @@ def a_silent_host_is_unknown_and_a_report_ends_it(binary, engine, seed):
         agents.speak(host(1))
         all_show(running, set())
         stay(running, set())
+
+
+def a_host_that_flaps_moves_no_generation(binary, engine, seed):
+    """Nova's agent of the host writes with the generation that it knows, and is never refused."""
+    with cloud(engine, binary) as (running, agents):
+        rest = Rest(running[0].port)
+        for total in range(3):
+            agents.silence(host(4))
+            all_show(running, {host(4)})
+            written = rest.must("PUT", f"/resource_providers/{host(4)}/inventories", {
+                "resource_provider_generation": 1 + total, "inventories": {"VCPU": {"total": 10_001 + total}}})
+            assert written.json["resource_provider_generation"] == 2 + total, written
+            agents.speak(host(4))
+            all_show(running, set())
+        assert rest.must("GET", f"/resource_providers/{host(4)}/traits").json["traits"] == []
 
 
 def a_silent_cloud_stays_until_a_person_says_which_hosts_are_lost(binary, engine, seed):
@@ -175,12 +143,20 @@ def no_claim_gets_a_host_after_its_unknown_was_shown(binary, engine, seed):
 
 
 CASES = [a_silent_host_is_unknown_and_a_report_ends_it, a_silent_cloud_stays_until_a_person_says_which_hosts_are_lost,
-         no_claim_gets_a_host_after_its_unknown_was_shown]
-SERVER_CASES = [a_dead_leader_ends_no_lease_and_its_successor_does, a_database_that_was_away_makes_no_host_unknown]
+         a_host_that_flaps_moves_no_generation, no_claim_gets_a_host_after_its_unknown_was_shown]
+SERVER_CASES = [a_dead_leader_ends_no_lease_and_its_successor_does, a_database_that_was_away_makes_no_host_unknown,
+                disturbed.the_clock_of_a_leader_is_a_day_off]
+
+
+def chosen(options):
+    """With the mutant every process leads, so no case may ask which process does."""
+    if options.mutant:
+        return [disturbed.processes_that_all_lead_do_no_harm]
+    return CASES if options.engine == "sqlite" else CASES + SERVER_CASES
 
 
 def main():
-    parser = command_line.parser(__doc__, "--binary")
+    parser = command_line.parser(__doc__, "--binary", "--mutant")
     parser.add_argument("--engine", choices=("sqlite", "postgresql", "mariadb", "galera"), default="sqlite")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("cases", nargs="*", metavar="CASE", help="a part of the names of the cases to run")
@@ -189,8 +165,7 @@ def main():
     tests = TestCounts()
     try:
         with engines.Engine(options.engine) as engine:
-            cases = CASES if options.engine == "sqlite" else CASES + SERVER_CASES
-            tests.cases(cases, options.cases, options.binary, engine, options.seed)
+            tests.cases(chosen(options), options.cases, options.binary, engine, options.seed)
     except machine.Missing as missing:
         tests.skip(f"everything on {options.engine}", missing)
     tests.finish()
