@@ -38,6 +38,7 @@ QUORUM_LOST = ("placet_workloads_without_quorum", "Workloads at the last count w
 UNREADABLE = ("placet_workloads_unreadable", "Workloads at the last count that cannot be judged.")
 REPLICAS = ("placet_replicas", "Replicas of workloads at the last count, placed and pending.")
 VIOLATIONS = ("placet_violations", "Violations at the last count, by rule and level as in GET /v1/violations.")
+LEASES = ("placet_leases", "Hosts that report, by the health of their lease at the last count.")
 ANSWERS = ("placet_candidate_answers_total", "Answers with candidates that were sent to their end.")
 FOUND = ("placet_candidates_found_total", "Candidates in these answers.")
 STEPS = ("placet_candidate_search_steps_total",
@@ -145,6 +146,9 @@ def actions(rest, database):
     def created():
         rest.must("POST", "/resource_providers", {"name": "new", "uuid": host(99)})
 
+    def reported():
+        rest.must("PUT", f"/v1/hosts/{host(99)}/report", {"holder": "agent", "boot": "boot", "number": 1, "lease": 86_400})
+
     def drained():
         describe(rest, 0, None, state="draining")
 
@@ -190,6 +194,7 @@ def actions(rest, database):
     yield searched, {ANSWERS: 1, FOUND: hosts, STEPS: None}
     yield foreseen, {}
     yield created, {PROVIDERS: 1, SLOTS: None, HOSTS: 1}
+    yield reported, {LEASES: 1}
     yield drained, {HOSTS: 0}
     yield pending, {WORKLOADS: 1, REPLICAS: hosts, GRANTED: hosts - 1, REFUSED: 1, CONSUMERS: hosts - 1,
                     USED: hosts - 1, FREE: 1 - hosts}

@@ -3,10 +3,10 @@
 //! A report equal to the last report renews the lease alone. Many renewals share a statement. A renewal is no commit of
 //! the writer: the revision stays, and no process reads the host again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{Duration, NaiveDateTime};
-use diesel::dsl::sql;
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamp;
 
@@ -123,6 +123,16 @@ pub fn page(conn: &mut DbConnection, after: &str, limit: usize) -> DbResult<Vec<
 /// The hosts whose health is [`UNKNOWN`].
 pub fn unknown(conn: &mut DbConnection) -> DbResult<Vec<String>> {
     t::table.filter(t::health.eq(UNKNOWN)).select(t::host).load(conn)
+}
+
+/// The number of leases by their health.
+pub fn count_by_health(conn: &mut DbConnection) -> DbResult<BTreeMap<String, u64>> {
+    let rows: Vec<(String, i64)> = t::table
+        .group_by(t::health)
+        .select((t::health, count_star()))
+        .load(conn)?;
+    let rows = rows.into_iter();
+    Ok(rows.map(|(health, count)| (health, count.unsigned_abs())).collect())
 }
 
 /// The hosts whose health is [`UNKNOWN`], and whose lease has been over for this number of seconds.

@@ -1,4 +1,5 @@
-//! The census of all workloads: how many replicas lack a place, and which rules are broken. Metrics show the result.
+//! The census of all workloads and leases: how many replicas lack a place, which rules are broken, and how many hosts
+//! report. Metrics show the result.
 //!
 //! No table has these numbers, and judging all workloads may take minutes. So a scrape does not count. A background
 //! task of each process counts from time to time.
@@ -15,6 +16,7 @@ use super::pages::PAGE_TIME;
 use super::violations::overused::{self, OveruseFilter};
 use super::workloads::{Level, Page, Report, StoredWorkload, Violation, placed_and_pending};
 use crate::caller::CallerKey;
+use crate::db::leases;
 use crate::error::{ReasonCode, Result};
 use crate::search::{Interrupt, SearchSettings};
 
@@ -31,6 +33,9 @@ pub struct Figures {
     pub pending: u64,
     /// By the code of the broken rule, and by the level of the rule.
     pub violations: HashMap<(ReasonCode, Level), u64>,
+    /// Hosts whose lease holds, and hosts whose lease is over.
+    pub leases_up: u64,
+    pub leases_unknown: u64,
     /// Workloads whose spec cannot be read. Violations of these workloads are unknown.
     pub unreadable: u64,
 }
@@ -185,5 +190,8 @@ pub(in crate::model) async fn figures(model: &Model, settings: &SearchSettings, 
         let violation = (overused.reason.code, overused.level);
         *figures.violations.entry(violation).or_default() += 1;
     }
+    let leases = reader.ask(|conn| Ok(leases::count_by_health(conn)?)).await?;
+    let count = |health: &str| leases.get(health).copied().unwrap_or_default();
+    (figures.leases_up, figures.leases_unknown) = (count(leases::UP), count(leases::UNKNOWN));
     Ok(figures)
 }

@@ -27,6 +27,8 @@ fn write_last(page: &mut MetricsPage, last: &LastCensus) {
     page.one("placet_workloads_unreadable", figures.unreadable);
     let replicas = [("placed", figures.placed), ("pending", figures.pending)];
     page.by("state", "placet_replicas", replicas);
+    let leases = [("up", figures.leases_up), ("unknown", figures.leases_unknown)];
+    page.by("health", "placet_leases", leases);
     write_violations(page, figures);
 }
 

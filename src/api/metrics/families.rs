@@ -56,6 +56,7 @@ placet_workloads_unsafe gauge Workloads at the last count with safe false
 placet_workloads_without_quorum gauge Workloads at the last count with quorum_lost true
 placet_workloads_unreadable gauge Workloads at the last count that cannot be judged
 placet_replicas gauge Replicas of workloads at the last count, placed and pending
+placet_leases gauge Hosts that report, by the health of their lease at the last count
 placet_violations gauge Violations at the last count, by rule and level as in GET /v1/violations
 placet_degraded gauge 1 for each reason for which some requests fail while the process is ready, 0 for all others
 placet_providers gauge Resource providers

@@ -93,6 +93,8 @@ async fn found_u7_the_census_counts_what_the_lists_have() {
         placed: sum(|it| it.placed),
         pending: sum(|it| it.pending),
         violations,
+        leases_up: 0,
+        leases_unknown: 0,
         unreadable: 0,
     };
     assert_eq!(figures, expected);
