@@ -1,7 +1,10 @@
-"""Cases of hosts.run with processes that a fault disturbs: a wrong clock, and a lead of every process."""
+"""Cases of hosts.run with processes that a fault disturbs: a wrong clock, a lead of every process, a kill."""
 
 import importlib.util
 import pathlib
+import random
+import threading
+import time
 
 from functional_tests.hosts.cloud import all_show, cloud, host, stay
 from functional_tests.leader.run import ROLES, WISH, WORKLOAD, leaders, the_leader
@@ -52,3 +55,61 @@ def processes_that_all_lead_do_no_harm(binary, engine, seed):
         for taken in (2, 3, 4):
             usages = rest.must("GET", f"/resource_providers/{host(taken)}/usages").json["usages"]
             assert usages["CUSTOM_PENDING"] == 1, usages
+
+
+class Reporter(threading.Thread):
+    """Reports a disk of a growing size for a new host, through a process by chance."""
+
+    def __init__(self, number, ports, chance):
+        super().__init__(daemon=True)
+        self.host, self.disk = host(100 + number), host(200 + number)
+        self.ports, self.chance, self.ended = ports, chance, threading.Event()
+        self.sent = self.acknowledged = 0
+        self.problem = None
+
+    def run(self):
+        while not self.ended.is_set():
+            self.sent += 1
+            rest = Rest(self.chance.choice(self.ports))
+            body = {"holder": f"agent of {self.host}", "boot": "boot", "number": self.sent, "lease": DAY, "providers": [
+                {"uuid": self.host, "name": f"root of {self.host}"},
+                {"uuid": self.disk, "name": f"disk of {self.host}", "inventories": {"DISK_GB": {"total": self.sent}}}]}
+            try:
+                answer = rest("PUT", f"/v1/hosts/{self.host}/report", body)
+            except OSError:
+                time.sleep(0.1)
+                continue
+            if answer.status == 200:
+                self.acknowledged = self.sent
+            elif answer.status != 503:
+                self.problem = answer
+                return
+
+    def check(self, process):
+        """A report that was acknowledged is stored, or a later report, as a whole."""
+        rest = Rest(process.port)
+        stored = rest.must("GET", f"/resource_providers/{self.disk}/inventories/DISK_GB").json["total"]
+        assert self.acknowledged <= stored <= self.sent, (self.acknowledged, stored, self.sent)
+        assert rest.must("GET", f"/v1/hosts/{self.host}").json["health"] == "up"
+        return stored
+
+
+def killed_processes_keep_every_acknowledged_report(binary, engine, seed):
+    chance = random.Random(seed)
+    with cloud(engine, binary) as (running, agents):
+        ports = [process.port for process in running]
+        reporters = [Reporter(number, ports, random.Random(chance.random())) for number in range(4)]
+        for reporter in reporters:
+            reporter.start()
+        for _ in range(5):
+            time.sleep(chance.uniform(0.2, 1))
+            killed = chance.choice(running)
+            killed.kill()
+            killed.restart()
+        for reporter in reporters:
+            reporter.ended.set()
+            reporter.join()
+            assert reporter.problem is None, reporter.problem
+            assert reporter.acknowledged > 5, reporter.acknowledged
+            shown = {reporter.check(process) for process in running}
+            assert len(shown) == 1, f"{reporter.host}: the processes show {shown}"

@@ -143,7 +143,8 @@ def no_claim_gets_a_host_after_its_unknown_was_shown(binary, engine, seed):
 
 
 CASES = [a_silent_host_is_unknown_and_a_report_ends_it, a_silent_cloud_stays_until_a_person_says_which_hosts_are_lost,
-         a_host_that_flaps_moves_no_generation, no_claim_gets_a_host_after_its_unknown_was_shown]
+         a_host_that_flaps_moves_no_generation, no_claim_gets_a_host_after_its_unknown_was_shown,
+         disturbed.killed_processes_keep_every_acknowledged_report]
 SERVER_CASES = [a_dead_leader_ends_no_lease_and_its_successor_does, a_database_that_was_away_makes_no_host_unknown,
                 disturbed.the_clock_of_a_leader_is_a_day_off]
 
