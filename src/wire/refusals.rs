@@ -107,17 +107,17 @@ struct RefusalAnswer<'a> {
     project_id: Option<&'a str>,
     /// The ids of the requests, by the senders and by the answers. At most 100.
     request_ids: &'a [String],
-    /// The reasons, the cause first.
+    /// The reasons, the cause first. Empty for callers who may not explain a query: reasons name hosts.
     reasons: Vec<ReasonAnswer<'a>>,
     /// How often each code applies.
     counts: Pairs<&'static str, usize>,
 }
 
-/// Writes a list of refusals.
-pub fn write_list(refusals: &[Arc<RefusalRecord>]) -> Vec<u8> {
+/// Writes a list of refusals. Without reasons the counts of the codes remain.
+pub fn write_list(refusals: &[Arc<RefusalRecord>], shows_reasons: bool) -> Vec<u8> {
     json(&RefusalList {
         process: std::process::id(),
-        refusals: refusals.iter().map(|refusal| answer(refusal)).collect(),
+        refusals: refusals.iter().map(|refusal| answer(refusal, shows_reasons)).collect(),
     })
 }
 
@@ -131,8 +131,11 @@ fn explain_path(refusal: &RefusalRecord) -> Option<String> {
     })
 }
 
-fn answer(refusal: &RefusalRecord) -> RefusalAnswer<'_> {
-    let (reasons, counts) = reasons_and_counts(&refusal.reasons);
+fn answer(refusal: &RefusalRecord, shows_reasons: bool) -> RefusalAnswer<'_> {
+    let (mut reasons, counts) = reasons_and_counts(&refusal.reasons);
+    if !shows_reasons {
+        reasons.clear();
+    }
     RefusalAnswer {
         id: refusal.id,
         time: refusal.time_text(),
@@ -140,7 +143,7 @@ fn answer(refusal: &RefusalRecord) -> RefusalAnswer<'_> {
         uuid: refusal.subject.as_deref(),
         query: refusal.query.as_ref().map(|query| &*query.text),
         query_cut: refusal.query.as_ref().is_some_and(|query| query.is_cut),
-        explain: explain_path(refusal),
+        explain: explain_path(refusal).filter(|_| shows_reasons),
         count: refusal.count,
         project_id: refusal.project.as_deref(),
         request_ids: &refusal.request_ids,
