@@ -59,7 +59,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod text_form;
-mod uuid;
+pub mod uuid;
 mod validation;
 mod value;
 

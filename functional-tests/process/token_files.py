@@ -21,10 +21,10 @@ def config(here, **options):
     return live.write_config(here, {"placet": {"token_file": str(here / "tokens"), **options}}, here / "placet.sqlite")
 
 
-def create(here, path, *roles, user="alice", project="lab", expires="90d"):
+def create(here, path, *roles, user="alice", project="lab", expires="90d", host=None):
     """A new token, and its id."""
     done = run(here, "--config-file", path, "token", "create", "--user", user, "--project", project, "--expires", expires,
-               *[word for role in roles for word in ("--role", role)])
+               *[word for role in roles for word in ("--role", role)], *(["--host", host] if host else []))
     equal(done.code, 0, done)
     check(TOKEN.fullmatch(done.out), done)
     return done.out.strip(), re.match(r"token (\w+) was added", done.err)[1]
@@ -88,6 +88,41 @@ def roles():
             check(admin not in placet.log() and nothing not in placet.log(), "a token is in the log")
             names(placet.log(), "user: alice project: lab", "user: bob project: lab")
             names(placet.greeting(), f"the tokens of {here / 'tokens'}", "$TOKEN")
+
+
+def report(placet, token, host):
+    """The status of a report of a host."""
+    body = {"holder": "agent", "boot": "b", "number": 1}
+    return placet.rest("PUT", f"/v1/hosts/{host}/report", body, headers={"x-auth-token": token}).status
+
+
+@case("the token of a host reports for this host alone, and can read and write nothing else")
+def of_a_host():
+    host, second = (f"77777777-0000-4000-8000-00000000000{number}" for number in (1, 2))
+    with serving_an_admin() as (here, path, placet, admin, _):
+        for number, uuid in enumerate((host, second)):
+            made = placet.rest("POST", "/resource_providers", {"name": f"h{number}", "uuid": uuid}, headers={"x-auth-token": admin})
+            equal(made.status, 200, made)
+        token, number = create(here, path, host=host.upper())
+        names(run(here, "--config-file", path, "token", "list").out, number, host)
+        equal(report(placet, token, host), 200)
+        equal(report(placet, token, second), 403)
+        equal(status(placet, token), 403)
+        equal(status(placet, token, f"/v1/hosts/{host}"), 403)
+        created = placet.rest("POST", "/resource_providers", {"name": "x"}, headers={"x-auth-token": token})
+        equal(created.status, 403, created)
+        # The first report has bound the host to the user.
+        other, _ = create(here, path, host=host, user="bob")
+        equal(report(placet, other, host), 403)
+        equal(report(placet, admin, host), 200)
+    with folder() as here:
+        path = config(here)
+        names(refused(here, "--config-file", path, "token", "create", "--user", "u", "--project", "p", "--expires", "1d",
+                      "--host", "h1"), "h1", "uuid")
+        create(here, path, host=host)
+        tokens = here / "tokens"
+        tokens.write_text(tokens.read_text().replace(" roles=", " roles=admin"))
+        names(run(here, "--config-file", path, "--bind", "127.0.0.1:0", "config", "check").out, "has no roles", "1 error,")
 
 
 def soon_expired(placet, here, path):

@@ -6,6 +6,7 @@ mod candidates;
 mod cors;
 mod deadlines;
 mod heads;
+mod host_tokens;
 mod keystone;
 mod native;
 mod pages;

@@ -38,6 +38,7 @@ pub fn authenticate(request: &AuthRequest<'_>) -> Option<Caller> {
                 .map(|roles| split_roles(&roles))
                 .unwrap_or_default(),
         },
+        host: None,
     })
 }
 

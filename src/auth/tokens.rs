@@ -1,7 +1,8 @@
 //! The tokens of `[placet] token_file`, with the user, the roles and the end of each token.
 //!
 //! A token is 256 random bits. The file has the SHA-256 of the token, so a reader of the file cannot use the token. A
-//! line of the file is a token: `sha256=… id=… user=… project=… roles=…,… created=… expires=…`.
+//! line of the file is a token: `sha256=… id=… user=… project=… roles=…,… created=… expires=…`. The line of a host's
+//! token has `host=…` too, and no roles.
 
 use std::collections::HashMap;
 use std::fmt::{self, Write};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use chrono::{DateTime, SecondsFormat, Utc};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use uuid::Uuid;
 
 use crate::policy::Caller;
 
@@ -27,6 +29,8 @@ pub struct TokenEntry {
     pub user: String,
     pub project: String,
     pub roles: Vec<String>,
+    /// The uuid of the only host for which the token may report, in lower case with dashes.
+    pub host: Option<String>,
     pub created: DateTime<Utc>,
     /// `None` for a token that never expires.
     pub expires: Option<DateTime<Utc>>,
@@ -49,12 +53,13 @@ impl fmt::Display for TokenEntry {
         let time = |time: DateTime<Utc>| time.to_rfc3339_opts(SecondsFormat::Secs, true);
         write!(
             f,
-            "{HASH}={} id={} user={} project={} roles={} created={} expires={}",
+            "{HASH}={} id={} user={} project={} roles={}{} created={} expires={}",
             hex(&self.hash),
             self.id,
             self.user,
             self.project,
             self.roles.join(","),
+            self.host.as_ref().map_or(String::new(), |host| format!(" host={host}")),
             time(self.created),
             self.expires.map_or("never".to_owned(), time),
         )
@@ -85,6 +90,15 @@ pub fn check_word(what: &str, word: &str) -> Result<(), String> {
     ))
 }
 
+/// The uuid of a host, in lower case with dashes.
+///
+/// # Errors
+/// The mistake, for a message.
+pub fn host_uuid(text: &str) -> Result<String, String> {
+    let uuid = Uuid::try_parse(text).map_err(|_| format!("the host {text:?} must be a uuid"))?;
+    Ok(uuid.to_string())
+}
+
 /// Reads a token file. Empty lines and lines that begin with `#` are comments.
 ///
 /// # Errors
@@ -112,6 +126,7 @@ fn parse_line(line: &str) -> Result<TokenEntry, String> {
             return Err(format!("{name} is given twice"));
         }
     }
+    let host = fields.remove("host").map(host_uuid).transpose()?;
     let mut take = |name: &'static str| fields.remove(name).ok_or(format!("{name}= is missing"));
     let time = |name: &str, text: &str| {
         let read = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
@@ -127,12 +142,16 @@ fn parse_line(line: &str) -> Result<TokenEntry, String> {
             .filter(|role| !role.is_empty())
             .map(str::to_owned)
             .collect(),
+        host,
         created: time("created", take("created")?)?,
         expires: match take("expires")? {
             "never" => None,
             text => Some(time("expires", text)?),
         },
     };
+    if entry.host.is_some() && !entry.roles.is_empty() {
+        return Err("a token with host= has no roles: empty roles=".to_owned());
+    }
     // A misspelt name may have been meant to restrict the token.
     if let Some(name) = fields.keys().next() {
         return Err(format!("{name}= means nothing here"));
@@ -175,6 +194,7 @@ impl TokenTable {
                     user_id: Some(entry.user.clone()),
                     project_id: Some(entry.project.clone()),
                     roles: entry.roles.clone(),
+                    host: entry.host.clone(),
                     ..Caller::default()
                 }),
             });

@@ -28,15 +28,18 @@ pub enum TokenCommand {
         #[arg(long)]
         project: String,
         /// A role of the token, such as admin, or reader. May be repeated. `placet policy list` says what each may do.
-        #[arg(long = "role", required = true, value_name = "ROLE")]
+        #[arg(long = "role", required_unless_present = "host", value_name = "ROLE")]
         roles: Vec<String>,
+        /// The uuid of a host, instead of roles: the token reports for this host, and is refused everywhere else.
+        #[arg(long, value_name = "UUID", conflicts_with = "roles")]
+        host: Option<String>,
         /// How long the token is valid: 12h, 90d, 2027-01-31 (the beginning of that day in UTC), or never.
         #[arg(long)]
         expires: String,
         #[command(flatten)]
         file: FileArgument,
     },
-    /// Print all tokens without the secrets: the id, the user, the project, the roles, and the expiry.
+    /// Print all tokens without the secrets: the id, the user, the project, the roles, the host, and the expiry.
     List {
         #[command(flatten)]
         file: FileArgument,
@@ -73,9 +76,10 @@ impl TokenCommand {
                 user,
                 project,
                 roles,
+                host,
                 expires,
                 file,
-            } => create(file.path(options)?, user, project, roles, expires),
+            } => create(file.path(options)?, (user, project), roles, host.as_deref(), expires),
             Self::List { file } => list(file.path(options)?),
             Self::Revoke { ids, file } => revoke(file.path(options)?, ids),
         };
@@ -83,11 +87,18 @@ impl TokenCommand {
     }
 }
 
-fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &str) -> Result<(), String> {
+fn create(
+    path: &Path,
+    (user, project): (&str, &str),
+    roles: &[String],
+    host: Option<&str>,
+    expires: &str,
+) -> Result<(), String> {
     let now = Utc::now();
     tokens::check_word("user", user)?;
     tokens::check_word("project", project)?;
     roles.iter().try_for_each(|role| tokens::check_word("role", role))?;
+    let host = host.map(tokens::host_uuid).transpose()?;
     let expires = expiry(expires, now)?;
     let token = format!("{PREFIX}{}", random::<TOKEN_BYTES>()?);
     let id = random::<ID_BYTES>()?;
@@ -97,6 +108,7 @@ fn create(path: &Path, user: &str, project: &str, roles: &[String], expires: &st
         user: user.to_owned(),
         project: project.to_owned(),
         roles: roles.to_vec(),
+        host,
         created: now,
         expires,
     };
@@ -143,13 +155,14 @@ fn list(path: &Path) -> Result<(), String> {
                 entry.user,
                 entry.project,
                 entry.roles.join(","),
+                entry.host.unwrap_or_default(),
                 day(entry.created),
                 expires,
             ]
         })
         .collect();
     stdout::print(&table::centred(
-        &["id", "user", "project", "roles", "created", "expires"],
+        &["id", "user", "project", "roles", "host", "created", "expires"],
         &rows,
     ))
     .map_err(|error| error.to_string())

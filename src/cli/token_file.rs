@@ -128,6 +128,7 @@ mod tests {
                 user: "u".to_owned(),
                 project: "p".to_owned(),
                 roles: Vec::new(),
+                host: None,
                 created: chrono::DateTime::UNIX_EPOCH,
                 expires: None,
             };

@@ -14,6 +14,8 @@ pub struct Caller {
     pub is_admin_project: bool,
     /// The service that forwards the request.
     pub service: ServiceCredentials,
+    /// The uuid of the host whose agent has the token. The token reports for the host, and for nothing else.
+    pub host: Option<String>,
 }
 
 /// The credentials of a service that forwards a user's request, from its own token.
@@ -39,6 +41,7 @@ impl Default for Caller {
             roles: Vec::new(),
             is_admin_project: true,
             service: ServiceCredentials::default(),
+            host: None,
         }
     }
 }

@@ -13,10 +13,10 @@ use crate::api::route::{Family, Media, Outside, Route};
 use crate::api::service::Service;
 use crate::auth::AuthRequest;
 use crate::error::Error;
-use crate::policy::rules::PolicyRule;
+use crate::policy::rules::{self, PolicyRule};
 use crate::policy::{Caller, PolicyDecision, Target};
 use crate::version::Version;
-use crate::wire::usages;
+use crate::wire::{usages, uuid};
 
 const JSON: &str = "application/json";
 /// The body of a `PATCH` (RFC 7396).
@@ -165,11 +165,20 @@ fn check_media(request: &HttpRequest, media: Media, head: &RequestHead) -> Resul
 /// The refusal of a list in other media types.
 pub const LIST_TYPES: &str = "Only application/json and application/x-ndjson are provided";
 
-/// Checks the policy rule of the route's family, if any, and the policy rule of the route.
-pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service: &Service) -> Result<(), HttpRefusal> {
+/// Checks the policy rule of the route's family, if any, and the policy rule of the route. For the token of a host the
+/// route and the host decide, and not the policy rule of the route.
+pub fn authorize(
+    request: &HttpRequest,
+    (route, path): (&Route, &str),
+    caller: &Caller,
+    service: &Service,
+) -> Result<(), HttpRefusal> {
     let Some(rule) = route.rule else { return Ok(()) };
     if let Some(rule) = route.family.rule() {
         authorize_rule(rule, &Target::Own(caller), caller, service)?;
+    }
+    if let Some(host) = &caller.host {
+        return authorize_host(rule, route.fields(path), host);
     }
     let project;
     let target = if route.of_project {
@@ -181,13 +190,25 @@ pub fn authorize(request: &HttpRequest, route: &Route, caller: &Caller, service:
     authorize_rule(rule, &target, caller, service)
 }
 
+/// The token of a host is for the reports of this host alone.
+fn authorize_host(rule: &PolicyRule, fields: Vec<(&str, String)>, host: &str) -> Result<(), HttpRefusal> {
+    let mut fields = fields.into_iter();
+    let reported = fields.find_map(|(name, value)| uuid::canonical(&value).filter(|_| name == "uuid"));
+    if *rule == rules::HOSTS_REPORT && reported.as_deref() == Some(host) {
+        return Ok(());
+    }
+    Err(forbidden(rule))
+}
+
+fn forbidden(rule: &PolicyRule) -> HttpRefusal {
+    let rule = rule.name.to_owned();
+    Error::Forbidden { rule }.into()
+}
+
 fn authorize_rule(rule: &PolicyRule, target: &Target, caller: &Caller, service: &Service) -> Result<(), HttpRefusal> {
     match service.policy.current().authorize(rule, caller, target) {
         PolicyDecision::Allowed => Ok(()),
-        PolicyDecision::Denied => Err(Error::Forbidden {
-            rule: rule.name.to_owned(),
-        }
-        .into()),
+        PolicyDecision::Denied => Err(forbidden(rule)),
         // A token of the wrong scope is refused with the rule's name alone.
         PolicyDecision::WrongScope => Err(HttpRefusal::new(StatusCode::FORBIDDEN, rule.name).at_any_version()),
         PolicyDecision::Undecided(reason) => Err(HttpRefusal::new(

@@ -195,7 +195,7 @@ async fn serve(
     let version = checks::negotiate_version(request, head)?;
     checks::check_length_has_type(request)?;
     let route = checks::find_route(request, &rows, version, head)?;
-    checks::authorize(request, route, &caller, &service)?;
+    checks::authorize(request, (route, &path), &caller, &service)?;
     let body = match route.media {
         Media::ConsumesJson => {
             let limit = service.settings.max_body_size.min(route.max_body_bytes);

@@ -138,6 +138,7 @@ impl Token {
             roles: self.roles.into_iter().map(|role| role.name).collect(),
             is_admin_project: self.is_admin_project.unwrap_or(true),
             service: ServiceCredentials::default(),
+            host: None,
         };
         Ok(ValidToken {
             caller: Arc::new(caller),

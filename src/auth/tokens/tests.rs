@@ -2,6 +2,8 @@
 
 use super::*;
 
+const HOST: &str = "77777777-0000-4000-8000-000000000001";
+
 fn at(text: &str) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).unwrap().with_timezone(&Utc)
 }
@@ -13,6 +15,7 @@ fn entry(token: &str, id: &str, expires: Option<&str>) -> TokenEntry {
         user: "alice".to_owned(),
         project: "lab".to_owned(),
         roles: vec!["admin".to_owned(), "reader".to_owned()],
+        host: None,
         created: at("2026-01-01T00:00:00Z"),
         expires: expires.map(at),
     }
@@ -28,7 +31,16 @@ fn the_hash_is_sha_256() {
 
 #[test]
 fn a_line_is_read_as_it_was_written() {
-    let entries = [entry("a", "1", None), entry("b", "2", Some("2027-01-01T00:00:00Z"))];
+    let of_host = TokenEntry {
+        roles: Vec::new(),
+        host: Some(HOST.to_owned()),
+        ..entry("c", "3", None)
+    };
+    let entries = [
+        entry("a", "1", None),
+        entry("b", "2", Some("2027-01-01T00:00:00Z")),
+        of_host,
+    ];
     let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
     assert_eq!(parse(&format!("# comment\n\n{text}")).unwrap(), entries);
 }
@@ -45,6 +57,8 @@ fn a_line_that_cannot_be_used_is_refused_with_its_number() {
         (good.replace("sha256=", "sha256=x"), "sha256 must be 64"),
         (good.replace("user=alice", "user="), "the user"),
         ("nonsense".to_owned(), "name=value"),
+        (format!("{good} host={HOST}"), "has no roles"),
+        (good.replace("roles=admin,reader", "roles= host=h1"), "must be a uuid"),
     ] {
         let error = parse(&format!("# x\n{line}")).unwrap_err();
         assert!(error.starts_with("2: ") && error.contains(reason), "{line}: {error}");
@@ -70,6 +84,18 @@ fn a_token_is_found_until_it_expires() {
         assert!(caller(unknown, "2026-02-01T00:00:00Z").is_none(), "{unknown}");
     }
     assert_eq!(table.count(), 2);
+}
+
+#[test]
+fn the_caller_of_a_token_of_a_host_has_the_host_in_canonical_form() {
+    let line = entry("a", "1", None).to_string();
+    let line = line.replace(
+        "roles=admin,reader",
+        &format!("roles= host={}", HOST.replace('-', "").to_uppercase()),
+    );
+    let table = TokenTable::new(&parse(&line).unwrap());
+    let found = table.caller("a", at("2026-02-01T00:00:00Z")).unwrap();
+    assert_eq!((found.host.as_deref(), found.roles.len()), (Some(HOST), 0));
 }
 
 #[test]
