@@ -21,7 +21,6 @@ mod slots;
 mod statistics;
 #[cfg(test)]
 mod tests;
-mod tls;
 mod token;
 mod validation;
 
@@ -33,7 +32,7 @@ use failure::Failure;
 pub use failure::StartError;
 use identity_service::IdentityService;
 pub use login::{Credentials, LoginDomain, Scope, User};
-pub use settings::{ConnectionSettings, KeystoneSettings};
+pub use settings::KeystoneSettings;
 pub use statistics::{Call, CallOutcome, Eviction, KeystoneStatistics, LookUp};
 use token::ValidToken;
 use tokio::runtime::Builder;
@@ -41,6 +40,7 @@ use tokio::time::Instant;
 use validation::{Validator, Waiter};
 
 use super::{AuthRequest, Denied, UnauthenticatedBody};
+use crate::http_client::{self, ConnectionSettings};
 use crate::policy::{Caller, ServiceCredentials};
 
 /// The detail of a 503, as in keystonemiddleware.
@@ -79,7 +79,7 @@ impl Keystone {
     /// # Errors
     /// A certificate that cannot be used.
     pub fn check(connection: &ConnectionSettings) -> Result<(), StartError> {
-        client::connections(connection).map(drop)
+        Ok(http_client::connections(connection).map(drop)?)
     }
 
     /// Gets the service's own token, has Keystone validate the token, and returns its roles. Keystone lets every user

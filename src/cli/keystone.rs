@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::keystone_login::{self, set};
 use super::{CommandError, token_file};
 use crate::auth::Authenticator;
-use crate::auth::keystone::{ConnectionSettings, Keystone, KeystoneSettings};
+use crate::auth::keystone::{Keystone, KeystoneSettings};
 use crate::config::{AuthStrategy, Options, Problems, seconds};
+use crate::http_client::ConnectionSettings;
 
 /// The authenticator that the configuration asks for.
 pub fn authenticator(options: &Options) -> Result<Authenticator, CommandError> {
@@ -57,8 +58,6 @@ fn connection(options: &Options) -> ConnectionSettings {
             0 => limit,
             number => seconds(number),
         },
-        // As in keystoneauth, a negative number means no retry.
-        max_retries: u32::try_from(options.http_request_max_retries.max(0)).unwrap_or(u32::MAX),
         cafile: options.cafile.clone(),
         insecure: options.insecure,
         certfile: options.certfile.clone(),
@@ -88,6 +87,8 @@ fn settings(options: &Options) -> Result<KeystoneSettings, CommandError> {
         service_token_roles_required: options.service_token_roles_required,
         service_type: set(&options.service_type),
         connection,
+        // As in keystoneauth, a negative number means no retry.
+        max_retries: u32::try_from(options.http_request_max_retries.max(0)).unwrap_or(u32::MAX),
         limit,
         recovery_pause: KeystoneSettings::RECOVERY_PAUSE,
     })

@@ -26,12 +26,13 @@ use tokio_rustls::TlsAcceptor;
 use super::connections::{Connection, Connections, spare_connections};
 use super::front::{self, Front};
 use super::health::Phase;
+use super::heartbeat::Heartbeat;
 use super::stopping::{self, Settling, Stop};
 use super::stream::{HEAD_TIMEOUT, Stream};
-use super::systemd::{self, Heartbeat};
 use super::tls::LiveTls;
 use super::transport::Transport;
 use crate::api::service::{self, Listen, METRICS_CONNECTIONS};
+use crate::systemd;
 
 /// How long a client may take to read more of an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -24,7 +24,7 @@ use tokio::time::{sleep, timeout};
 use super::connections::Connections;
 use super::front::Front;
 use super::health::Phase;
-use super::systemd;
+use crate::systemd;
 
 /// How long new connections may delay the stop.
 const MAX_SETTLING: Duration = Duration::from_secs(2);
@@ -112,7 +112,7 @@ pub fn stop_at_signal(front: Data<Front>, stop: Stop) -> io::Result<()> {
         }
         let is_loading = matches!(front.phase(), Phase::Loading);
         front.begin_stop();
-        systemd::stopping();
+        systemd::stopping("finishing requests in flight");
         let drain_time = stop.drain_time;
         if !drain_time.is_zero() && !is_loading {
             log::info!("Not ready for {drain_time:?} ([placet] drain_time) before new connections are refused");

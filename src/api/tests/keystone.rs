@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::auth::keystone::{ConnectionSettings, Credentials, Keystone, KeystoneSettings, Scope};
+use crate::auth::keystone::{Credentials, Keystone, KeystoneSettings, Scope};
+use crate::http_client::ConnectionSettings;
 
 fn server(delay_auth_decision: bool) -> TestServer {
     let settings = KeystoneSettings {
@@ -26,12 +27,12 @@ fn server(delay_auth_decision: bool) -> TestServer {
         service_type: None,
         connection: ConnectionSettings {
             timeout: Duration::from_secs(5),
-            max_retries: 0,
             cafile: None,
             insecure: false,
             certfile: None,
             keyfile: None,
         },
+        max_retries: 0,
         limit: Duration::from_secs(60),
         recovery_pause: Duration::from_secs(3600),
     };

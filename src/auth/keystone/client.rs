@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderValue;
-use reqwest::redirect::Policy;
 use reqwest::{Client as HttpClient, RequestBuilder, StatusCode};
 
 use super::availability::Availability;
-use super::failure::{Failure, StartError, chain};
-use super::settings::{ConnectionSettings, KeystoneSettings};
+use super::failure::{Failure, StartError};
+use super::settings::KeystoneSettings;
 use super::statistics::{Call, CallOutcome, KeystoneStatistics};
-use super::tls;
 use crate::backoff::Backoff;
+use crate::http_client::{self, ConnectionSettings, WholeAnswer, chain};
 use crate::live_value::LiveValue;
 
 /// An answer of Keystone.
@@ -23,13 +22,12 @@ pub struct KeystoneResponse {
     pub body: Vec<u8>,
 }
 
-/// A longer answer is cut off, and is no JSON any more. Catalogues have some hundred kilobytes at most.
-const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 /// Between the attempts of one request, as in keystoneauth.
 const RETRIES: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(60));
 
 pub struct Client {
     settings: ConnectionSettings,
+    max_retries: u32,
     /// How long a request may take with all its attempts.
     limit: Duration,
     http: LiveValue<HttpClient>,
@@ -45,10 +43,16 @@ impl Client {
         availability: Arc<Availability>,
         statistics: Arc<KeystoneStatistics>,
     ) -> Result<Client, StartError> {
-        let KeystoneSettings { connection, limit, .. } = settings;
+        let KeystoneSettings {
+            connection,
+            max_retries,
+            limit,
+            ..
+        } = settings;
         Ok(Client {
-            http: LiveValue::new(connections(connection)?),
+            http: LiveValue::new(http_client::connections(connection)?),
             settings: connection.clone(),
+            max_retries: *max_retries,
             limit: *limit,
             availability,
             statistics,
@@ -58,7 +62,10 @@ impl Client {
     /// Reads the certificates again. Requests in flight end on their connections. If a file cannot be used, the present
     /// certificates stay in use.
     pub fn reload(&self) {
-        match self.http.replace(|| connections(&self.settings)) {
+        match self
+            .http
+            .replace(|| http_client::connections(&self.settings).map_err(StartError::from))
+        {
             Ok(()) => log::info!("the certificates for connections to Keystone were read again"),
             Err(error) => log::error!(
                 "{error}. The certificates that were read before stay in use. Correct the file and send SIGHUP again"
@@ -77,22 +84,19 @@ impl Client {
         url: &str,
         request: impl Fn(&HttpClient) -> RequestBuilder,
     ) -> Result<KeystoneResponse, Failure> {
-        let (first, mut backoff, mut retries) = (Instant::now(), RETRIES, self.settings.max_retries);
+        let (first, mut backoff, mut retries) = (Instant::now(), RETRIES, self.max_retries);
         loop {
             let began = Instant::now();
             let left = self.limit.saturating_sub(began.duration_since(first));
             let http = self.http.load_full();
             let timeout = self.settings.timeout.min(left);
-            let timed = || request(&http).timeout(timeout);
-            let mut exchanged = exchange(timed()).await;
-            if exchanged.as_ref().is_err_and(was_closed) {
-                exchanged = exchange(timed()).await;
-            }
+            // Both kinds of calls may be sent twice.
+            let exchanged = http_client::exchange(|| request(&http).timeout(timeout)).await;
             let outcome = outcome(call, exchanged.as_ref().ok().map(|answer| answer.status));
             self.statistics.count_call(call, outcome, began.elapsed());
             let error = match exchanged {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error.without_url(),
+                Ok(answer) => return Ok(answer.into()),
+                Err(error) => error,
             };
             let delay = backoff.next_pause();
             if retries == 0 || self.availability.is_down() || first.elapsed() + delay >= self.limit {
@@ -108,29 +112,6 @@ impl Client {
     }
 }
 
-/// A pool of connections, with the certificates as the files are now.
-///
-/// # Errors
-/// A certificate that cannot be used.
-pub fn connections(settings: &ConnectionSettings) -> Result<HttpClient, StartError> {
-    let builder = HttpClient::builder()
-        .timeout(settings.timeout)
-        .connect_timeout(settings.timeout)
-        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
-        // A redirect would take the tokens to another host.
-        .redirect(Policy::none())
-        // Only the configuration says where Keystone is, not the environment.
-        .no_proxy();
-    let http = tls::configure(builder, settings)?.build();
-    http.map_err(|error| StartError::Client(chain(&error)))
-}
-
-/// Whether the connection was closed before the answer. Keystone, or a proxy before Keystone, may close a kept
-/// connection while a request is sent. The request is repeated at once: both kinds of calls may be sent twice.
-fn was_closed(error: &reqwest::Error) -> bool {
-    !error.is_connect() && !error.is_timeout()
-}
-
 /// The meaning of an answer with this status; without a status there was no answer.
 fn outcome(call: Call, status: Option<StatusCode>) -> CallOutcome {
     match (call, status) {
@@ -143,20 +124,14 @@ fn outcome(call: Call, status: Option<StatusCode>) -> CallOutcome {
     }
 }
 
-async fn exchange(request: RequestBuilder) -> reqwest::Result<KeystoneResponse> {
-    let mut response = request.send().await?;
-    let mut answer = KeystoneResponse {
-        status: response.status(),
-        subject_token: response.headers().get("x-subject-token").cloned(),
-        body: Vec::new(),
-    };
-    while let Some(chunk) = response.chunk().await? {
-        answer.body.extend_from_slice(&chunk);
-        if answer.body.len() > MAX_ANSWER_BYTES {
-            break;
+impl From<WholeAnswer> for KeystoneResponse {
+    fn from(answer: WholeAnswer) -> KeystoneResponse {
+        KeystoneResponse {
+            status: answer.status,
+            subject_token: answer.headers.get("x-subject-token").cloned(),
+            body: answer.body,
         }
     }
-    Ok(answer)
 }
 
 impl KeystoneResponse {

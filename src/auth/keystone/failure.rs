@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::http_client::ConnectionError;
+
 /// Why authentication by Keystone cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -19,6 +21,15 @@ pub enum StartError {
     Thread(std::io::Error),
     #[error("[keystone_authtoken] does not suffice to validate tokens: {0}")]
     Login(Failure),
+}
+
+impl From<ConnectionError> for StartError {
+    fn from(error: ConnectionError) -> StartError {
+        match error {
+            ConnectionError::Unreadable { option, path, reason } => StartError::Unreadable { option, path, reason },
+            ConnectionError::Client(reason) => StartError::Client(reason),
+        }
+    }
 }
 
 /// Why Keystone did not say whether a token is valid.
@@ -84,16 +95,4 @@ impl Failure {
     pub fn is_about_one_token(&self) -> bool {
         matches!(self, Failure::Status { status, .. } if matches!(status, 400 | 413 | 414 | 431))
     }
-}
-
-/// The error with its causes, which name the address and the system's reason.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -1,25 +1,9 @@
 //! The settings of authentication by Keystone: `[keystone_authtoken]`, checked.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::login::{Credentials, Scope};
-
-/// How Keystone is reached.
-#[derive(Debug, Clone)]
-pub struct ConnectionSettings {
-    /// How long one request may take, from the connection to the end of the answer.
-    pub timeout: Duration,
-    /// How many times a request is repeated if there is no connection or no answer in time.
-    pub max_retries: u32,
-    /// The authorities that sign Keystone's certificate, instead of the system's.
-    pub cafile: Option<PathBuf>,
-    /// Believe any certificate.
-    pub insecure: bool,
-    /// The client certificate, and its key if the key has a file of its own.
-    pub certfile: Option<PathBuf>,
-    pub keyfile: Option<PathBuf>,
-}
+use crate::http_client::ConnectionSettings;
 
 /// Contains a password, so it has no `Debug`.
 pub struct KeystoneSettings {
@@ -41,6 +25,8 @@ pub struct KeystoneSettings {
     /// The type of this service, for access rules.
     pub service_type: Option<String>,
     pub connection: ConnectionSettings,
+    /// How many times a request is repeated if there is no connection or no answer in time.
+    pub max_retries: u32,
     /// How long a request may wait for Keystone, in all.
     pub limit: Duration,
     /// After a failure, how long until placet asks Keystone again. Each further failure doubles the pause, up to

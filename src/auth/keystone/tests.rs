@@ -51,12 +51,12 @@ pub fn settings(server: &TestKeystone) -> KeystoneSettings {
         service_type: Some("placement".into()),
         connection: ConnectionSettings {
             timeout: Duration::from_secs(10),
-            max_retries: 0,
             cafile: None,
             insecure: false,
             certfile: None,
             keyfile: None,
         },
+        max_retries: 0,
         limit: Duration::from_secs(60),
         // The tests count requests.
         recovery_pause: Duration::from_secs(3600),

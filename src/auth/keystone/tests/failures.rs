@@ -25,7 +25,7 @@ async fn while_keystone_is_down_cached_tokens_go_on_and_others_are_unavailable()
 async fn a_request_that_finds_no_answer_is_repeated() {
     let server = TestKeystone::start();
     server.add("t", of_project("ann", &["admin"]));
-    let keystone = start(&server, |settings| settings.connection.max_retries = 1);
+    let keystone = start(&server, |settings| settings.max_retries = 1);
     with_token(&keystone, "t").await.expect("a caller");
     server.add("u", of_project("ann", &["admin"]));
     server.change(|state| state.dropped_connections = 3);
@@ -41,7 +41,7 @@ async fn a_request_whose_connection_is_closed_is_sent_once_more_without_retries(
     for token in ["t", "u", "v"] {
         server.add(token, of_project("ann", &["admin"]));
     }
-    let keystone = start(&server, |settings| settings.connection.max_retries = 0);
+    let keystone = start(&server, |settings| settings.max_retries = 0);
     with_token(&keystone, "t").await.expect("a caller");
     server.change(|state| state.dropped_connections = 1);
     with_token(&keystone, "u").await.expect("a caller");

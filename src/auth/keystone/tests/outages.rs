@@ -11,7 +11,7 @@ use crate::auth::keystone::slots::MAX_RUNNING_OF_CLIENT;
 const LIMIT: Duration = Duration::from_secs(2);
 fn with_limit(settings: &mut KeystoneSettings) {
     settings.limit = LIMIT;
-    settings.connection.max_retries = 3;
+    settings.max_retries = 3;
 }
 
 fn tokens(number: usize) -> Vec<String> {

@@ -140,7 +140,7 @@ async fn found_n1_a_renewal_that_fails_is_not_repeated_by_each_request() {
 async fn found_n1_a_token_that_a_proxy_refuses_does_not_keep_other_tokens_from_keystone() {
     let server = TestKeystone::start();
     server.add("good", of_project("ann", &["admin"]));
-    let keystone = start(&server, |settings| settings.connection.max_retries = 0);
+    let keystone = start(&server, |settings| settings.max_retries = 0);
     // Placet's own token, which placet validates beside, is short.
     server.change(|state| {
         state.status = Some(502);

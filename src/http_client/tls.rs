@@ -1,4 +1,4 @@
-//! TLS to Keystone: the authorities, and placet's certificate.
+//! TLS to a server: the authorities, and placet's certificate.
 //!
 //! With `cafile`, rustls judges the certificates as everywhere, with one exception. `openssl req -x509` makes a
 //! self-signed certificate that is an authority, and small clouds give such a certificate to Keystone and to `cafile`.
@@ -18,15 +18,14 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::failure::{StartError, chain};
-use super::settings::ConnectionSettings;
+use super::{ConnectionError, ConnectionSettings, chain};
 use crate::pem;
 
 /// Applies the options for certificates to the builder.
 ///
 /// # Errors
 /// A file cannot be read, or has no certificate or no key.
-pub fn configure(builder: ClientBuilder, settings: &ConnectionSettings) -> Result<ClientBuilder, StartError> {
+pub fn configure(builder: ClientBuilder, settings: &ConnectionSettings) -> Result<ClientBuilder, ConnectionError> {
     let authorities = settings.cafile.as_deref().map(authorities).transpose()?;
     let presented = settings.certfile.as_deref();
     let presented = presented
@@ -45,7 +44,7 @@ pub fn configure(builder: ClientBuilder, settings: &ConnectionSettings) -> Resul
 }
 
 /// The certificates of a file. Certificates that rustls cannot read trust nothing, as in a bundle of the system.
-fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, StartError> {
+fn authorities(path: &Path) -> Result<Vec<CertificateDer<'static>>, ConnectionError> {
     let found = CertificateDer::pem_slice_iter(&read("cafile", path)?).collect::<Result<Vec<_>, _>>();
     let found = found.map_err(unusable("cafile", path))?;
     if found.is_empty() {
@@ -61,7 +60,7 @@ struct Presented<'a> {
 }
 
 impl Presented<'_> {
-    fn read<'a>(path: &'a Path, keyfile: Option<&Path>) -> Result<Presented<'a>, StartError> {
+    fn read<'a>(path: &'a Path, keyfile: Option<&Path>) -> Result<Presented<'a>, ConnectionError> {
         let mut pem = read("certfile", path)?;
         if let Some(key) = keyfile {
             pem.push(b'\n');
@@ -70,11 +69,11 @@ impl Presented<'_> {
         Ok(Presented { path, pem })
     }
 
-    fn identity(&self) -> Result<Identity, StartError> {
+    fn identity(&self) -> Result<Identity, ConnectionError> {
         Identity::from_pem(&self.pem).map_err(unusable("certfile", self.path))
     }
 
-    fn chain_and_key(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), StartError> {
+    fn chain_and_key(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ConnectionError> {
         let chain = CertificateDer::pem_slice_iter(&self.pem).collect::<Result<Vec<_>, _>>();
         let key = PrivateKeyDer::from_pem_slice(&self.pem);
         let unusable = || unusable("certfile", self.path);
@@ -85,10 +84,10 @@ impl Presented<'_> {
 fn client_config(
     authorities: Vec<CertificateDer<'static>>,
     presented: Option<Presented<'_>>,
-) -> Result<ClientConfig, StartError> {
+) -> Result<ClientConfig, ConnectionError> {
     let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| StartError::Client(chain(&error)))?
+        .map_err(|error| ConnectionError::Client(chain(&error)))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Verifier::new(authorities)?));
     let Some(presented) = presented else {
@@ -107,11 +106,11 @@ struct Verifier {
 }
 
 impl Verifier {
-    fn new(authorities: Vec<CertificateDer<'static>>) -> Result<Verifier, StartError> {
+    fn new(authorities: Vec<CertificateDer<'static>>) -> Result<Verifier, ConnectionError> {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(authorities.iter().cloned());
         let judge = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(default_provider()));
-        let judge = judge.build().map_err(|error| StartError::Client(chain(&error)))?;
+        let judge = judge.build().map_err(|error| ConnectionError::Client(chain(&error)))?;
         Ok(Verifier { judge, authorities })
     }
 }
@@ -165,15 +164,15 @@ fn is_authority(judged: &Result<ServerCertVerified, Error>) -> bool {
     }
 }
 
-fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, StartError> {
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, ConnectionError> {
     let text = std::fs::read(path).map_err(|error| unusable(option, path)(error))?;
     pem::check(&text).map_err(unusable(option, path))?;
     Ok(text)
 }
 
-fn unusable<E: ToString>(option: &'static str, path: &Path) -> impl FnOnce(E) -> StartError {
+fn unusable<E: ToString>(option: &'static str, path: &Path) -> impl FnOnce(E) -> ConnectionError {
     let path = path.to_owned();
-    move |error| StartError::Unreadable {
+    move |error| ConnectionError::Unreadable {
         option,
         path,
         reason: error.to_string(),

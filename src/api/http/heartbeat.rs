@@ -1,34 +1,14 @@
-//! Reports the state of the service to systemd, if systemd asks (`Type=notify`, `WatchdogSec=`).
-//!
-//! The watchdog is notified only after the event loop of every worker has run. An absent database does not stop the
-//! notifications, because a restart would not bring the database back.
+//! The watchdog of systemd (`WatchdogSec=`) learns that the service is alive only after the event loop of every worker
+//! has run. An absent database does not stop the notifications, because a restart would not bring the database back.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::rt::spawn;
-use sd_notify::NotifyState;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-/// The service answers requests.
-pub fn ready(status: &str) {
-    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
-}
-
-/// The service finishes its requests, and ends.
-pub fn stopping() {
-    notify(&[
-        NotifyState::Stopping,
-        NotifyState::Status("finishing requests in flight"),
-    ]);
-}
-
-fn notify(states: &[NotifyState]) {
-    if let Err(error) = sd_notify::notify(states) {
-        log::warn!("Cannot notify systemd: {error}. Is NOTIFY_SOCKET the socket of a service manager?");
-    }
-}
+use crate::systemd;
 
 /// Asks each worker whether its event loop runs.
 #[derive(Clone)]
@@ -73,7 +53,7 @@ impl Heartbeat {
 
     /// Notifies the watchdog twice in each of its periods, while all workers answer. Does nothing without a watchdog.
     pub fn start_watchdog(&self, workers: usize) {
-        let Some(period) = sd_notify::watchdog_enabled().map(|period| period / 2) else {
+        let Some(period) = systemd::watchdog_pause() else {
             return;
         };
         let heartbeat = self.clone();
@@ -81,7 +61,7 @@ impl Heartbeat {
             loop {
                 let asked = Instant::now();
                 if heartbeat.all_answer(workers, period).await {
-                    notify(&[NotifyState::Watchdog]);
+                    systemd::alive();
                     sleep(period).await;
                 } else if asked.elapsed() < 2 * period {
                     // After a longer time the process itself stood still, and the workers are asked again.
