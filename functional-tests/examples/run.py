@@ -1,8 +1,8 @@
-"""The schedulers of examples/: the output equals the stored allocations.
+"""The schedulers and the agent of examples/: the output equals the stored allocations and leases.
 
     python -m functional_tests.examples.run [--engine ENGINE] [--binary PATH] [--seed SEED]
 
-Both scripts run as processes, on demo clouds of their own making. Their output is replayed against the inventories:
+Both schedulers run as processes, on demo clouds of their own making. Their output is replayed against the inventories:
 each workload must be placed exactly if it fits, at the best place by its rank, and a gang as a whole or not at all.
 """
 
@@ -233,6 +233,23 @@ def refused_token(service, script):
     assert run.process.returncode == 1 and ": 403 " in errors, errors
 
 
+def agent_reports(service):
+    """The smallest agent: waits for its host, reports, and goes on after a restart."""
+    rest = Rest(service.port)
+    command = [sys.executable, str(ROOT / "examples/agent.py"), "--url", f"http://127.0.0.1:{service.port}", HOST]
+    for first in ("refused: ", "reported; "):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=live.clean_environment()) as process:
+            line = process.stdout.readline()
+            process.kill()
+        assert line.startswith(first), line
+        if first == "refused: ":
+            assert "placement.undefined_code" in line or HOST in line, line
+            create_host(service, {"VCPU": 1})
+    shown = rest.must("GET", f"/v1/hosts/{HOST}").json
+    assert line.split()[-1] == shown["lease_until"] and shown["health"] == "up", (line, shown)
+    assert "kernel" in rest.must("GET", f"/v1/providers/{HOST}").json["properties"]
+
+
 def help_teaches(script):
     done = subprocess.run([sys.executable, str(SCRIPTS[script]), "--help"], capture_output=True, text=True, check=True)
     for word in ("POST /v1/claims", "GET /allocation_candidates", "503", "409", "--demo-cloud", "--token"):
@@ -266,6 +283,7 @@ def main():
                 step(f"{script}: a repetition that is refused too early", repeats, script, path, ("cut", "early"), 1)
             step(f"{script}: lost answers of a gang", repeats, script, path, ("cut", "cut", "busy"), 4)
             step(f"{script}: a token that may not claim", refused_token, script)
+        step("agent.py: reports for a host", agent_reports)
         step("four schedulers at once", at_once, ["scheduler"] * 4, seed)
         step("both at once", at_once, ["scheduler", "nova-style"] * 2, seed)
         step("the reason: no room", reasons_of, {"VCPU": 5, "MEMORY_MB": 65536}, NO_ROOM)
