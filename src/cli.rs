@@ -1,5 +1,6 @@
 //! The command line. Each subcommand has a file.
 
+mod agent;
 mod command_line;
 mod config;
 mod config_check;
@@ -87,7 +88,8 @@ Configuration is read from these sources; a later one overrides an earlier one:
   - environment variables OS_<SECTION>__<OPTION>:
     OS_PLACEMENT_DATABASE__CONNECTION=sqlite:///x
   - --bind
-  The format is oslo.config's INI; placet's own options are in [placet].
+  The format is oslo.config's INI; placet's own options are in [placet],
+  and those of `placet agent` in [agent].
   `placet config options` explains all options; `placet config show`
   prints the values in force and their sources; `placet config check`
   finds mistakes. RUST_LOG sets the log level (RUST_LOG=debug,
@@ -145,6 +147,8 @@ pub struct Arguments {
 enum Commands {
     /// Serve the REST API (the default).
     Serve,
+    /// Report for a host, and renew the host's lease: the agent that runs on each host.
+    Agent(agent::AgentCommand),
     /// Create, upgrade or inspect the database.
     Db {
         #[command(subcommand)]
@@ -187,6 +191,9 @@ pub enum CommandError {
     Database(#[from] SetupError),
     #[error(transparent)]
     Keystone(#[from] crate::auth::keystone::StartError),
+    /// Why an agent does not start.
+    #[error("the agent cannot run: {0}")]
+    Agent(String),
     /// An unusable file of an option. The text is the whole sentence.
     #[error("{0}")]
     File(String),
@@ -277,6 +284,7 @@ fn run(command: Option<Commands>, sources: &ConfigSources, line: &CommandLine) -
     match command {
         None | Some(Commands::Serve) => return start::run(sources, line),
         Some(Commands::Config { command }) => return command.run(sources, line),
+        Some(Commands::Agent(command)) => return command.run(sources),
         Some(Commands::Db { command }) => {
             let options = options()?;
             let _log = logging::start_to_stderr(&options)?;

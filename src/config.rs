@@ -133,14 +133,16 @@ pub fn check(sources: &ConfigSources) -> CheckReport {
     }
 }
 
-/// The error if an unknown name keeps placet from a start. An unknown option of `[placet]` is certainly a typing
+/// The error if an unknown name keeps placet from a start. An unknown option of placet's own sections is certainly a typing
 /// mistake; in further sections an unknown option is ignored with a warning. A mistyped variable must not begin an
 /// empty database (`unconfigured`), or leave a service without authentication (`is_open`).
 fn refusal(name: &Unknown, unconfigured: bool, is_open: bool) -> Option<ConfigError> {
     match name {
         Unknown::Variable { .. } if unconfigured => Some(ConfigError::MistypedVariable(name.to_string())),
         Unknown::Variable { nearest: Some(_), .. } if is_open => Some(ConfigError::OpenByMistake(name.to_string())),
-        Unknown::Option { section, .. } if section == "placet" => Some(ConfigError::UnknownOption(name.to_string())),
+        Unknown::Option { section, .. } if spec::NATIVE_SECTIONS.contains(&section.as_str()) => {
+            Some(ConfigError::UnknownOption(name.to_string()))
+        }
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! The layers are private to the crate, so that the compiler reports code without a caller. Two modules are public: the
 //! binary starts `cli`, and the benches measure `benchmarked`.
 
+pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod backoff;

@@ -9,6 +9,11 @@ pub fn ready(status: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
+/// A line for `systemctl status`.
+pub fn status(status: &str) {
+    notify(&[NotifyState::Status(status)]);
+}
+
 /// The process ends.
 pub fn stopping(status: &str) {
     notify(&[NotifyState::Stopping, NotifyState::Status(status)]);

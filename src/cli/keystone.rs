@@ -65,7 +65,11 @@ fn connection(options: &Options) -> ConnectionSettings {
     }
 }
 
-fn settings(options: &Options) -> Result<KeystoneSettings, CommandError> {
+/// The settings of the login and of the validation.
+///
+/// # Errors
+/// The first mistake in the login.
+pub fn settings(options: &Options) -> Result<KeystoneSettings, CommandError> {
     let limit = Duration::from_secs(options.placet.commit_timeout);
     let connection = connection(options);
     let options = &options.keystone_authtoken;

@@ -62,11 +62,6 @@ pub fn access(options: &Options) -> Result<MetricsAccess, CommandError> {
 }
 
 fn read_token(path: &Path) -> Result<String, String> {
-    let (name, content) = option_file::read("metrics_token_file", path)?;
-    match String::from_utf8_lossy(&content).trim() {
-        "" => Err(format!(
-            "{name}: it is empty; write the token into it that a scrape sends"
-        )),
-        token => Ok(token.to_owned()),
-    }
+    let source = "write the token into it that a scrape sends";
+    option_file::read_token("placet", "metrics_token_file", path, source)
 }

@@ -1,7 +1,5 @@
 //! Reads the PEM files of the listener from disk, and detects when they change.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,9 +7,6 @@ use super::file_watch::DiskFiles;
 use super::{CommandError, option_file};
 use crate::api::{LiveTls, PemFile, TlsPems};
 use crate::config::TlsPaths;
-
-/// The permission of users outside of the owner and the group.
-const READABLE_BY_ALL: u32 = 0o004;
 
 /// The certificates, if the configuration names certificates.
 ///
@@ -29,14 +24,7 @@ pub fn live(paths: Option<TlsPaths>) -> Result<Option<Arc<LiveTls>>, CommandErro
 /// The files, and warnings about the files.
 fn read(paths: &TlsPaths) -> Result<(TlsPems, Vec<String>), String> {
     let mut warnings = Vec::new();
-    let mode = fs::metadata(&paths.key).map_or(0, |data: Metadata| data.mode());
-    if mode & READABLE_BY_ALL != 0 {
-        warnings.push(format!(
-            "[placet] tls_key: every user can read {} (mode {:04o}); run chmod o-r on it",
-            paths.key.display(),
-            mode & 0o7777,
-        ));
-    }
+    warnings.extend(option_file::warning_if_public("placet", "tls_key", &paths.key));
     let client_ca = paths.client_ca.as_ref();
     let pems = TlsPems {
         certificate: pem("tls_certificate", &paths.certificate)?,
@@ -47,5 +35,5 @@ fn read(paths: &TlsPaths) -> Result<(TlsPems, Vec<String>), String> {
 }
 
 fn pem(option: &str, path: &Path) -> Result<PemFile, String> {
-    option_file::read(option, path).map(|(name, text)| PemFile { name, text })
+    option_file::read("placet", option, path).map(|(name, text)| PemFile { name, text })
 }

@@ -59,6 +59,9 @@ pub enum ConfigError {
         bind: std::net::SocketAddr,
         metrics_bind: std::net::SocketAddr,
     },
+    /// An option of `placet agent` that does not fit the rest.
+    #[error("[agent] {reason}")]
+    Agent { reason: String },
     #[error("[placet] {set} is set, but {missing} is not: TLS needs tls_certificate and tls_key")]
     IncompleteTls { set: &'static str, missing: &'static str },
 }

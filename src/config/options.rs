@@ -73,6 +73,7 @@ macro_rules! options {
     };
 }
 
+mod agent;
 pub(super) mod default;
 mod keystone;
 mod oslo;
@@ -80,6 +81,7 @@ mod placement;
 mod placet;
 pub(super) mod unused;
 
+pub use agent::Agent;
 pub use default::DefaultSection;
 pub use keystone::KeystoneAuthtoken;
 pub use oslo::{Cors, OsloMiddleware, OsloPolicy};
@@ -102,6 +104,7 @@ pub struct Options {
     pub cors: Cors,
     pub keystone_authtoken: KeystoneAuthtoken,
     pub placet: Placet,
+    pub agent: Agent,
 }
 
 impl Options {
@@ -118,6 +121,7 @@ impl Options {
             cors: Cors::read(&mut reader),
             keystone_authtoken: KeystoneAuthtoken::read(&mut reader),
             placet: Placet::read(&mut reader),
+            agent: Agent::read(&mut reader),
         };
         (options, reader.errors)
     }

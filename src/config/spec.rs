@@ -7,14 +7,15 @@ use std::sync::LazyLock;
 
 use super::option_spec::OptionSpec;
 use super::options::{
-    Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase, Placet,
-    default, unused,
+    Agent, Api, Cors, DefaultSection, KeystoneAuthtoken, OsloMiddleware, OsloPolicy, Placement, PlacementDatabase,
+    Placet, default, unused,
 };
 
 /// Every option, the options of `[placet]` first.
 pub static ALL: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
     let declared = [
         Placet::SPECS,
+        Agent::SPECS,
         Api::SPECS,
         Placement::SPECS,
         PlacementDatabase::SPECS,
@@ -33,11 +34,15 @@ pub static ALL: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
     declared.into_iter().flatten().flat_map(each).collect()
 });
 
-/// The options in use, in display order. `[placet]` comes last, because operators know the sections of OpenStack
-/// Placement.
+/// placet's own sections, in display order.
+pub const NATIVE_SECTIONS: [&str; 2] = ["placet", "agent"];
+
+/// The options in use, in display order. placet's own sections come last, because operators know the sections of
+/// OpenStack Placement.
 pub fn honoured() -> Vec<&'static OptionSpec> {
     let mut specs: Vec<_> = ALL.iter().filter(|spec| spec.is_used).collect();
-    specs.sort_by_key(|spec| (spec.section == "placet", spec.section != "DEFAULT", spec.section));
+    let own = |section: &str| NATIVE_SECTIONS.iter().position(|own| *own == section);
+    specs.sort_by_key(|spec| (own(spec.section), spec.section != "DEFAULT", spec.section));
     specs
 }
 

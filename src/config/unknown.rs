@@ -88,7 +88,7 @@ impl fmt::Display for Unknown {
                 origin,
             } => {
                 let is_not = match section.as_str() {
-                    "placet" => "is not an option of placet",
+                    "placet" | "agent" => "is not an option of placet",
                     _ => "is not an option, and has no effect",
                 };
                 write!(f, "[{section}] {name} {is_not}{nearest} ({origin})")

@@ -107,6 +107,8 @@ const MIN_TERM: i64 = 5;
 const MAX_TERM: i64 = 86_400;
 /// The term of a lease without a wish, in seconds.
 const DEFAULT_TERM: i64 = 60;
+/// Stands for the uuid of a host in a check.
+const UNKNOWN_HOST: &str = "00000000-0000-0000-0000-000000000000";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -244,6 +246,18 @@ pub fn read_report(host: &str, query: &str, body: &[u8], reporter: HostReporter)
         host,
     };
     Ok((report, dry_run))
+}
+
+/// Checks a report before it is sent, as [`read_report`] checks it, for a host whose uuid may be unknown.
+///
+/// # Errors
+/// As of [`read_report`].
+pub fn check_report(body: &[u8]) -> Result<()> {
+    let reporter = HostReporter {
+        user: String::new(),
+        may_report_all: false,
+    };
+    read_report(UNKNOWN_HOST, "", body, reporter).map(drop)
 }
 
 /// A digest of the body without the members that differ in each report. White space and the order of members are no

@@ -3,6 +3,7 @@
 
 mod failures;
 mod outages;
+mod own_login;
 mod recovery;
 pub mod server;
 mod service_tokens;

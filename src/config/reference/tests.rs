@@ -98,7 +98,7 @@ fn an_option_is_a_row_and_a_commented_assignment() {
 #[test]
 fn every_section_is_described_once() {
     assert_eq!(sections().first(), Some(&"DEFAULT"));
-    assert_eq!(sections().last(), Some(&"placet"));
+    assert!(sections().ends_with(&["placet", "agent"]));
     let count = |text: String, line: String| text.lines().filter(|other| **other == line).count();
     for section in sections() {
         assert_eq!(count(conf(None), format!("[{section}]")), 1, "{section}");
