@@ -120,6 +120,7 @@ functional_api() {
     step python query_plans "$PY" -m functional_tests.query_plans.run
     step python churn "$PY" -m functional_tests.churn.run
     step python hosts "$PY" -m functional_tests.hosts.run
+    step python agent "$PY" -m functional_tests.agent.run
     step python "chaos checker" "$PY" -m functional_tests.chaos.checker_test
     step python chaos "$PY" -m functional_tests.chaos.run
     step python reference "$PY" -m functional_tests.reference.run

@@ -11,7 +11,7 @@ from functional_tests.lib.patience import HANG_SECONDS, eventually
 from functional_tests.lib.rest import Rest
 from functional_tests.process import cases
 
-OTHER_COMMANDS = {"db", "token", "policy", "status", "config", "openapi", "man", "completions"}
+OTHER_COMMANDS = {"agent", "db", "token", "policy", "status", "config", "openapi", "man", "completions"}
 # What a start adds to the sentence of a mistake.
 REMARKS = re.compile(r"(\. `[^`]* config check` shows this and .*|, or set \[placement_database\] sync_on_startup = true)$")
 LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (ERROR|WARN |INFO |DEBUG|TRACE) \[[\w:]+\] ")
