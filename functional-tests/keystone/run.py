@@ -15,14 +15,15 @@ import pathlib
 import tempfile
 
 from functional_tests.keystone import (
-    actors, config_check, matrix, numbers, outages, readiness, services, sessions, tls, tokens,
+    actors, agents, config_check, matrix, numbers, outages, readiness, services, sessions, tls, tokens,
 )
 from functional_tests.lib import command_line
 from functional_tests.lib.keystone import Keystone
 from functional_tests.lib.test_counts import TestCounts
 
 PARTS = {"matrix": matrix.run, "tokens": tokens.run, "outages": outages.run, "readiness": readiness.run,
-         "sessions": sessions.run, "numbers": numbers.run, "tls": tls.run, "config_check": config_check.run}
+         "sessions": sessions.run, "numbers": numbers.run, "tls": tls.run, "config_check": config_check.run,
+         "agents": agents.run}
 WITH_THE_PACKAGE = {"sessions"}
 
 
