@@ -24,9 +24,11 @@ put() { install -D -m "$1" "$2" "$root/$3"; }
 contrib/stage.py "$binary" "$root/usr" "$root/usr/share/doc/placet"
 gzip --best --no-name "$root"/usr/share/man/man1/*.1
 put 0640 contrib/debian/placement.conf etc/placet/placement.conf
+put 0640 contrib/debian/agent.conf etc/placet/agent.conf
 put 0644 contrib/debian/logrotate etc/logrotate.d/placet
 put 0644 contrib/systemd/placet.service usr/lib/systemd/system/placet.service
 put 0644 contrib/systemd/placet.socket usr/lib/systemd/system/placet.socket
+put 0644 contrib/systemd/placet-agent.service usr/lib/systemd/system/placet-agent.service
 put 0644 LICENSE usr/share/doc/placet/copyright
 gzip --best --no-name --stdout CHANGELOG.md >"$root/usr/share/doc/placet/changelog.gz"
 
@@ -53,7 +55,7 @@ Description: placement service for clouds
  .
  This build has the databases: $databases.
 END
-printf '/etc/placet/placement.conf\n/etc/logrotate.d/placet\n' >"$root/DEBIAN/conffiles"
+printf '%s\n' /etc/placet/placement.conf /etc/placet/agent.conf /etc/logrotate.d/placet >"$root/DEBIAN/conffiles"
 for script in postinst prerm postrm; do put 0755 "contrib/debian/$script" "DEBIAN/$script"; done
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 package=$folder/placet_$version-1_$architecture.deb

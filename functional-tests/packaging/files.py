@@ -8,17 +8,18 @@ from functional_tests.packaging import artifacts, links
 from functional_tests.packaging.artifacts import run
 
 WANTED = [
-    "/etc/logrotate.d/placet", "/etc/placet/placement.conf", "/usr/bin/placet",
-    "/usr/lib/systemd/system/placet.service", "/usr/lib/systemd/system/placet.socket",
+    "/etc/logrotate.d/placet", "/etc/placet/agent.conf", "/etc/placet/placement.conf", "/usr/bin/placet",
+    "/usr/lib/systemd/system/placet-agent.service", "/usr/lib/systemd/system/placet.service",
+    "/usr/lib/systemd/system/placet.socket",
     "/usr/share/bash-completion/completions/placet", "/usr/share/doc/placet/changelog.gz",
     "/usr/share/doc/placet/copyright", "/usr/share/fish/vendor_completions.d/placet.fish",
-    "/usr/share/man/man1/placet.1.gz", "/usr/share/man/man1/placet-db-sync.1.gz",
+    "/usr/share/man/man1/placet-agent.1.gz", "/usr/share/man/man1/placet.1.gz", "/usr/share/man/man1/placet-db-sync.1.gz",
     "/usr/share/zsh/vendor-completions/_placet",
 ]
 DOCUMENTS = "usr/share/doc/placet"
 WANTED_DOCUMENTS = [
     "README.md", "LICENSE", "CHANGELOG.md", "docs/install.md", "docs/bench.svg", "docs/internals/writer.md",
-    "api-ref/openapi.json", "api-ref/samples.json", "examples/scheduler.py", "examples/nova-style.py",
+    "api-ref/openapi.json", "api-ref/samples.json", "examples/agent.py", "examples/scheduler.py", "examples/nova-style.py",
     "examples/api.sh", "examples/placement.conf", "contrib/prometheus/alerts.yml", "contrib/grafana/placet.json",
     "contrib/haproxy/placement.cfg", "contrib/systemd/placet.service",
 ]

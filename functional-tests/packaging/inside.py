@@ -2,8 +2,10 @@
 namespace.
 """
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -12,6 +14,8 @@ from functional_tests.packaging.private_root import INSTALL, PrivateRoot, served
 
 HOST = "00000000-0000-4000-8000-0000000000aa"
 CONF = "etc/placet/placement.conf"
+AGENT_CONF = "etc/placet/agent.conf"
+AGENT_UNIT = "usr/lib/systemd/system/placet-agent.service"
 
 
 def check_installed(root):
@@ -32,6 +36,27 @@ def check_installed(root):
         assert "placement service" in root.run("sh", "-c", "MANWIDTH=80 man -P cat placet"), "man finds no page"
     if shutil.which("logrotate"):
         root.run("logrotate", "--debug", "/etc/logrotate.d/placet")
+
+
+def check_agent(root):
+    """The agent's unit is disabled. Its command line works as the unit's user, once there are a report and a token."""
+    assert root.mode(AGENT_CONF) == "root placet 640", root.mode(AGENT_CONF)
+    links = list((root.path / "etc/systemd/system").rglob("placet-agent*"))
+    assert not links, f"the package enables the agent: {links}"
+    conf, files = root.path / AGENT_CONF, [root.path / "etc/placet" / name for name in ("agent.json", "agent.token")]
+    shipped = conf.read_text()
+    assert "#token_file = /etc/placet/agent.token" in shipped, shipped
+    conf.write_text(shipped.replace("#token_file", "token_file"))
+    for file, text in zip(files, ('{"properties": {"rack": "r7"}}', "a token")):
+        file.write_text(text)
+        root.run("chown", "root:placet", f"/etc/placet/{file.name}")
+        file.chmod(0o640)
+    command = re.search(r"^ExecStart=(.*)$", (root.path / AGENT_UNIT).read_text(), re.MULTILINE)[1]
+    printed = root.run(*command.split(), "--dry-run", user="placet")
+    assert json.loads(printed)["properties"] == {"rack": "r7"}, printed
+    for file in files:
+        file.unlink()
+    conf.write_text(shipped)
 
 
 def with_other_configurations(root):
@@ -58,6 +83,8 @@ def main():
     root.install(package)
     check_installed(root)
     print("installed: files, modes, user, completions, manual page")
+    check_agent(root)
+    print("the agent: disabled, and its command line works as the unit's user")
     with served(root) as rest:
         rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
     print("served, as the unit's user with the unit's command line")

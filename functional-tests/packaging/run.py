@@ -24,25 +24,28 @@ from functional_tests.packaging import artifacts, files, manual, release, system
 from functional_tests.packaging.artifacts import needs, run
 
 UNIT = ROOT / "contrib/systemd/placet.service"
+AGENT_UNIT = UNIT.with_name("placet-agent.service")
 MAX_EXPOSURE = 2.0
 # Of gcr.io/distroless/cc-debian12.
 IN_BASE = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libssl.so.3", "libcrypto.so.3", "ld-linux-x86-64.so.2"}
 
 
 def exposure():
-    """systemd's own score of the unit, without a running systemd."""
+    """systemd's own score of the units, without a running systemd."""
     needs("systemd-analyze")
-    text = run("systemd-analyze", "security", "--offline=true", "--no-pager", UNIT)
-    score = float(re.search(r"Overall exposure level for placet.service: ([\d.]+)", text)[1])
-    print(f"        exposure {score}")
-    assert score <= MAX_EXPOSURE, text
+    for unit in (UNIT, AGENT_UNIT):
+        text = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
+        score = float(re.search(rf"Overall exposure level for {unit.name}: ([\d.]+)", text)[1])
+        print(f"        exposure {score} of {unit.name}")
+        assert score <= MAX_EXPOSURE, text
 
 
 def verified():
     """systemd reads the units without a complaint, and the drop-in of docs/switching.md with them."""
     needs("systemd-analyze")
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("placet.service", "placet.socket"):
+        names = ("placet.service", "placet.socket", AGENT_UNIT.name)
+        for name in names:
             text = (UNIT.parent / name).read_text().replace("/usr/bin/placet", "/bin/true")
             pathlib.Path(folder, name).write_text(text)
         drop_in = re.search(r"^    (printf .*) >/etc/systemd/system/(placet.service.d/\S+)$",
@@ -52,8 +55,7 @@ def verified():
         path.write_text(run("bash", "-c", drop_in[1]))
         assert path.read_text().startswith("[Service]\nReadWritePaths=/"), path.read_text()
         done = subprocess.run(
-            ["systemd-analyze", "verify", "--man=no", f"{folder}/placet.service", f"{folder}/placet.socket"],
-            capture_output=True, text=True)
+            ["systemd-analyze", "verify", "--man=no", *(f"{folder}/{name}" for name in names)], capture_output=True, text=True)
         complaints = [line for line in (done.stdout + done.stderr).splitlines() if folder in line or "placet" in line]
         assert not complaints, complaints
 
@@ -115,9 +117,10 @@ def main():
     arguments = command_line.parser(__doc__, "--binary").parse_args()
     binary = live.placet_binary(arguments.binary)
     tests = TestCounts()
-    tests.step(f"systemd's exposure level of the unit is at most {MAX_EXPOSURE}", exposure)
-    tests.step("systemd accepts the unit and the socket", verified)
+    tests.step(f"systemd's exposure level of each unit is at most {MAX_EXPOSURE}", exposure)
+    tests.step("systemd accepts the units and the socket", verified)
     tests.step("the unit's filter allows every system call that placet makes", system_calls.allowed, binary, UNIT)
+    tests.step("so does the unit of the agent", system_calls.allowed_of_agent, binary, AGENT_UNIT)
     with tempfile.TemporaryDirectory() as folder:
         package = tests.step("contrib/debian/build.sh makes a package", artifacts.package, binary, folder)
         tarball = tests.step("contrib/tarball.sh makes a tarball", artifacts.tarball, binary, folder)

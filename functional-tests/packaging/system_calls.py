@@ -1,4 +1,4 @@
-"""Which system calls placet makes, by strace, and which its unit allows."""
+"""Which system calls placet and its agent make, by strace, and which their units allow."""
 
 import contextlib
 import os
@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+from functional_tests.agent.agent_process import AgentProcess
 from functional_tests.lib import live, ports
 from functional_tests.lib.patience import HANG_SECONDS
 from functional_tests.lib.rest import Rest
@@ -64,6 +65,37 @@ def drive(port):
         thread.join(60)
 
 
+def traced(tracer):
+    """The process that strace has started."""
+    return int(pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()[0])
+
+
+def hang_up_and_end(process):
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+        time.sleep(0.3)
+
+
+def names(calls):
+    """The names in the output of strace."""
+    text = calls.read_text(errors="replace")
+    return set(re.findall(r"^\d+ +(?:<\.\.\. )?([a-z]\w*)[( ]", text, re.MULTILINE)) - {"resumed"}
+
+
+def used_by_agent(binary):
+    """The names of the system calls of an agent that reports to a host name, reads its files again, and ends."""
+    with live.Service("placet", {}, binary) as service:
+        report = {"providers": [{"uuid": HOST, "name": "host"}]}
+        agent = AgentProcess(binary, HOST, f"http://localhost:{service.port}", report)
+        agent.command = ["strace", "-f", "-qq", "-o", str(agent.folder / "calls"), *agent.command]
+        with agent:
+            agent.says("has stored the report")
+            hang_up_and_end(traced(agent.process))
+            assert agent.process.wait(HANG_SECONDS) == 0, agent.log()[-2000:]
+            return names(agent.folder / "calls")
+
+
 def used(binary):
     """The names of the system calls of one run: start, requests, SIGHUP, SIGTERM."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="placet-packaging-"))
@@ -78,28 +110,39 @@ def used(binary):
             while "serving on" not in (folder / "log").read_text(errors="replace"):
                 assert tracer.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[-2000:]
                 time.sleep(0.1)
-            process = int(pathlib.Path(f"/proc/{tracer.pid}/task/{tracer.pid}/children").read_text().split()[0])
+            process = traced(tracer)
             drive(port)
-            for number in (signal.SIGHUP, signal.SIGTERM):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, number)
-                time.sleep(0.3)
+            hang_up_and_end(process)
             assert tracer.wait(60) == 0, (folder / "log").read_text()[-2000:]
         finally:
             tracer.kill()
             tracer.wait(20)
-        text = (folder / "calls").read_text(errors="replace")
-        return set(re.findall(r"^\d+ +(?:<\.\.\. )?([a-z]\w*)[( ]", text, re.MULTILINE)) - {"resumed"}
+        return names(folder / "calls")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def allowed(binary, unit):
+    needs_programs()
+    calls = used(binary)
+    assert {"accept4", "fdatasync"} <= calls or {"accept4", "fsync"} <= calls, f"strace saw only {sorted(calls)}"
+    compare(calls, unit)
+
+
+def allowed_of_agent(binary, unit):
+    needs_programs()
+    calls = used_by_agent(binary)
+    assert {"connect", "epoll_wait"} <= calls, f"strace saw only {sorted(calls)}"
+    compare(calls, unit)
+
+
+def needs_programs():
     for program in ("strace", "systemd-analyze"):
         if not shutil.which(program):
             raise Skipped(f"needs {program}")
-    calls = used(binary)
-    assert {"accept4", "fdatasync"} <= calls or {"accept4", "fsync"} <= calls, f"strace saw only {sorted(calls)}"
+
+
+def compare(calls, unit):
     refused = calls - filtered(unit)
     print(f"        {len(calls)} system calls")
     assert not refused, f"the unit's filter refuses {sorted(refused)}"
