@@ -3,8 +3,8 @@
 
     examples/agent.py --url http://127.0.0.1:8778 --token TOKEN UUID
 
-UUID is that of the host's root provider. An equal report renews the lease alone, so the agent sends the whole report each
-time. The number is the time since the boot, so it rises over restarts of the agent.
+UUID is that of the host's root provider. An equal report renews the lease alone, so the agent sends the whole report
+each time. The number is the time since the boot, so it rises over restarts of the agent.
 """
 
 import argparse

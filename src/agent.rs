@@ -19,11 +19,11 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
-pub use client::{Credentials, PlacetClient};
+pub use client::{AgentCredentials, PlacetClient};
 pub use numbering::Numbering;
 use report_file::LeaseMembers;
 pub use report_file::ReportFile;
-use verdict::{Next, Subject, Verdict};
+use verdict::{Next, ReportVerdict, Subject};
 
 use crate::backoff::Backoff;
 use crate::systemd;
@@ -142,7 +142,7 @@ impl Agent {
     }
 
     /// Sends one report.
-    async fn report(&mut self) -> Verdict {
+    async fn report(&mut self) -> ReportVerdict {
         let uuid = match self.host_uuid().await {
             Ok(uuid) => uuid,
             Err(verdict) => return verdict,
@@ -151,13 +151,13 @@ impl Agent {
         let path = format!("/v1/hosts/{uuid}/report");
         let answer = match self.client.send(&Method::PUT, &path, Some(&body)).await {
             Ok(answer) => answer,
-            Err(reason) => return Verdict::unanswered(&reason),
+            Err(reason) => return ReportVerdict::unanswered(&reason),
         };
         if answer.status == NOT_FOUND {
             // A host that was deleted comes back with a new uuid for its old name.
             self.uuid = canonical(&self.settings.host);
         }
-        Verdict::of_report(self.subject(), &answer)
+        ReportVerdict::of_report(self.subject(), &answer)
     }
 
     fn subject(&self) -> Subject<'_> {
@@ -168,19 +168,19 @@ impl Agent {
     }
 
     /// The uuid of the host, from placet if the settings have a name.
-    async fn host_uuid(&mut self) -> Result<String, Verdict> {
+    async fn host_uuid(&mut self) -> Result<String, ReportVerdict> {
         if let Some(uuid) = &self.uuid {
             return Ok(uuid.clone());
         }
         let name = utf8_percent_encode(&self.settings.host, NON_ALPHANUMERIC);
         let path = format!("/resource_providers?name={name}");
         let asked = self.client.send(&Method::GET, &path, None).await;
-        let answer = asked.map_err(|reason| Verdict::unanswered(&reason))?;
+        let answer = asked.map_err(|reason| ReportVerdict::unanswered(&reason))?;
         let uuid = answer.body["resource_providers"][0]["uuid"].as_str();
         self.uuid = uuid.map(str::to_owned);
         self.uuid
             .clone()
-            .ok_or_else(|| Verdict::of_name(self.subject(), &answer))
+            .ok_or_else(|| ReportVerdict::of_name(self.subject(), &answer))
     }
 
     /// Waits for the next report: for the pause, for a change of the file, or for SIGHUP.
@@ -201,7 +201,7 @@ impl Agent {
     }
 
     /// Logs what a report has met, unless the last report has met the same.
-    fn log(&mut self, verdict: &Verdict) {
+    fn log(&mut self, verdict: &ReportVerdict) {
         if self.logged != verdict.line {
             log::log!(verdict.level, "{}", verdict.line);
             systemd::status(&verdict.line);

@@ -133,7 +133,7 @@ pub fn check(sources: &ConfigSources) -> CheckReport {
     }
 }
 
-/// The error if an unknown name keeps placet from a start. An unknown option of placet's own sections is certainly a typing
+/// The error if an unknown name keeps placet from a start. An unknown option of placet's own sections is a typing
 /// mistake; in further sections an unknown option is ignored with a warning. A mistyped variable must not begin an
 /// empty database (`unconfigured`), or leave a service without authentication (`is_open`).
 fn refusal(name: &Unknown, unconfigured: bool, is_open: bool) -> Option<ConfigError> {

@@ -1,7 +1,7 @@
 //! HTTP to a server of the operator: Keystone, or placet for its agents. TLS is as configured.
 //!
-//! Redirects and proxies are off: a redirect would take the token to another host, and only the configuration says
-//! where a server is, not the environment.
+//! Redirects and proxies are off. A redirect would take the token to a second host. The configuration alone says where
+//! a server is, and the environment does not.
 
 mod tls;
 
@@ -16,7 +16,7 @@ use thiserror::Error;
 /// How a server is reached.
 #[derive(Debug, Clone)]
 pub struct ConnectionSettings {
-    /// How long one request may take, from the connection to the end of the answer.
+    /// How long a request may take, from the connection to the end of the answer.
     pub timeout: Duration,
     /// The authorities that sign the server's certificate, instead of the system's.
     pub cafile: Option<PathBuf>,
@@ -65,8 +65,8 @@ pub fn connections(settings: &ConnectionSettings) -> Result<Client, ConnectionEr
     client.map_err(|error| ConnectionError::Client(chain(&error)))
 }
 
-/// Sends a request. A server, or a proxy before the server, may close a kept connection while a request is sent. The
-/// request is then repeated at once, so the request must be one that may be sent twice.
+/// Sends a request. A server, or a proxy before the server, may close a kept connection while a request is sent. If so,
+/// the request is repeated at once. The request must be repeatable.
 ///
 /// # Errors
 /// No answer. The error has no URL.

@@ -15,8 +15,8 @@ OPTIONS = {"lease": LEASE_SECONDS, "interval": 1}
 
 
 class AgentProcess(Supervisor):
-    """Use it as a context manager, which starts the agent. `login` has the options of a login at Keystone, in place of a
-    token.
+    """Use it as a context manager, which starts the agent. `login` has the options of a login at Keystone, in place of
+    a token.
     """
 
     def __init__(self, binary, host, urls, report=None, token="admin", login=None, **options):

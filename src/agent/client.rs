@@ -11,7 +11,7 @@ use crate::http_client::{self, ConnectionError, ConnectionSettings, WholeAnswer,
 const VERSION: &str = "placement 1.39";
 
 /// Where the token of the agent comes from.
-pub enum Credentials {
+pub enum AgentCredentials {
     /// The file is read for each request, so that a new token counts at once.
     File(Box<dyn Fn() -> Result<String, String>>),
     Keystone(Box<OwnLogin>),
@@ -19,7 +19,7 @@ pub enum Credentials {
 
 /// An answer of placet.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct PlacetAnswer {
     pub status: u16,
     /// Null for a body that is no JSON.
     pub body: Value,
@@ -40,7 +40,7 @@ pub struct PlacetClient {
     current: usize,
     settings: ConnectionSettings,
     http: Client,
-    credentials: Credentials,
+    credentials: AgentCredentials,
 }
 
 impl PlacetClient {
@@ -49,7 +49,7 @@ impl PlacetClient {
     pub fn new(
         urls: Vec<String>,
         settings: ConnectionSettings,
-        credentials: Credentials,
+        credentials: AgentCredentials,
     ) -> Result<PlacetClient, ConnectionError> {
         Ok(PlacetClient {
             urls,
@@ -69,7 +69,7 @@ impl PlacetClient {
                  again"
             ),
         }
-        if let Credentials::Keystone(login) = &self.credentials {
+        if let AgentCredentials::Keystone(login) = &self.credentials {
             login.reload();
         }
     }
@@ -79,23 +79,32 @@ impl PlacetClient {
     ///
     /// # Errors
     /// [`NoAnswer`].
-    pub async fn send(&mut self, method: &Method, path: &str, body: Option<&Value>) -> Result<Answer, NoAnswer> {
+    pub async fn send(&mut self, method: &Method, path: &str, body: Option<&Value>) -> Result<PlacetAnswer, NoAnswer> {
         let answer = self.send_in_turn(method, path, body).await?;
         match &mut self.credentials {
-            Credentials::Keystone(login) if answer.status == StatusCode::UNAUTHORIZED => login.forget().await,
+            AgentCredentials::Keystone(login) if answer.status == StatusCode::UNAUTHORIZED => login.forget().await,
             _ => return Ok(answer),
         }
         self.send_in_turn(method, path, body).await
     }
 
-    async fn send_in_turn(&mut self, method: &Method, path: &str, body: Option<&Value>) -> Result<Answer, NoAnswer> {
+    async fn send_in_turn(
+        &mut self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<PlacetAnswer, NoAnswer> {
         let token = self.credentials.token().await.map_err(NoAnswer::Token)?;
         let mut failures = Vec::new();
         for _ in 0..self.urls.len() {
             let url = &self.urls[self.current];
             let failure = match self.exchange(method, &format!("{url}{path}"), body, &token).await {
-                Ok(answer) if !answer.status.is_server_error() => return Ok(Answer::of(&answer)),
-                Ok(failed) => format!("answers {}: {}", failed.status.as_u16(), Answer::of(&failed).detail()),
+                Ok(answer) if !answer.status.is_server_error() => return Ok(PlacetAnswer::of(&answer)),
+                Ok(failed) => format!(
+                    "answers {}: {}",
+                    failed.status.as_u16(),
+                    PlacetAnswer::of(&failed).detail()
+                ),
                 Err(error) => chain(&error),
             };
             failures.push(format!("{url}: {failure}"));
@@ -125,11 +134,11 @@ impl PlacetClient {
     }
 }
 
-impl Credentials {
+impl AgentCredentials {
     async fn token(&mut self) -> Result<HeaderValue, String> {
         match self {
-            Credentials::Keystone(login) => login.token().await,
-            Credentials::File(read) => {
+            AgentCredentials::Keystone(login) => login.token().await,
+            AgentCredentials::File(read) => {
                 let mut token = HeaderValue::try_from(read()?)
                     .map_err(|_| "[agent] token_file: the token has a character that no header may have".to_owned())?;
                 token.set_sensitive(true);
@@ -139,9 +148,9 @@ impl Credentials {
     }
 }
 
-impl Answer {
-    fn of(answer: &WholeAnswer) -> Answer {
-        Answer {
+impl PlacetAnswer {
+    fn of(answer: &WholeAnswer) -> PlacetAnswer {
+        PlacetAnswer {
             status: answer.status.as_u16(),
             body: serde_json::from_slice(&answer.body).unwrap_or_default(),
         }

@@ -2,7 +2,7 @@
 
 use log::Level;
 
-use super::client::{Answer, NoAnswer};
+use super::client::{NoAnswer, PlacetAnswer};
 
 /// The subjects of the lines.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub enum Next {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ReportVerdict {
     pub level: Level,
     pub line: String,
     pub next: Next,
@@ -31,9 +31,9 @@ pub struct Verdict {
     pub is_stored: bool,
 }
 
-impl Verdict {
-    fn refused(line: String, next: Next) -> Verdict {
-        Verdict {
+impl ReportVerdict {
+    fn refused(line: String, next: Next) -> ReportVerdict {
+        ReportVerdict {
             level: Level::Warn,
             line,
             next,
@@ -42,9 +42,9 @@ impl Verdict {
     }
 
     /// There is no provider of this uuid or name yet.
-    pub fn no_host(subject: Subject) -> Verdict {
+    pub fn no_host(subject: Subject) -> ReportVerdict {
         let Subject { host, file } = subject;
-        Verdict::refused(
+        ReportVerdict::refused(
             format!(
                 "placet has no provider {host} yet. On a host of Nova, nova-compute makes the provider; the agent waits. \
                  With a different name of the provider, write its name or uuid into [agent] host. Without such a program, \
@@ -55,7 +55,7 @@ impl Verdict {
     }
 
     /// No process of placet has answered.
-    pub fn unanswered(reason: &NoAnswer) -> Verdict {
+    pub fn unanswered(reason: &NoAnswer) -> ReportVerdict {
         let line = match reason {
             NoAnswer::Token(reason) => format!("The agent has no token: {reason}"),
             NoAnswer::Placet(reasons) => format!(
@@ -63,16 +63,16 @@ impl Verdict {
                  urls and cafile"
             ),
         };
-        Verdict::refused(line, Next::Backoff)
+        ReportVerdict::refused(line, Next::Backoff)
     }
 
     /// The answer to a report.
-    pub fn of_report(subject: Subject, answer: &Answer) -> Verdict {
+    pub fn of_report(subject: Subject, answer: &PlacetAnswer) -> ReportVerdict {
         let Subject { host, file } = subject;
         let detail = answer.detail();
         let (line, next) = match (answer.status, answer.code()) {
             (200, _) => {
-                return Verdict {
+                return ReportVerdict {
                     level: Level::Info,
                     line: format!("placet has stored the report of host {host}"),
                     next: Next::Interval,
@@ -108,22 +108,22 @@ impl Verdict {
                 ),
                 Next::Backoff,
             ),
-            (404, _) => return Verdict::no_host(subject),
+            (404, _) => return ReportVerdict::no_host(subject),
             (status, _) => (
                 format!("placet refuses the report of host {host} with {status}: {detail} Correct {file}"),
                 Next::Backoff,
             ),
         };
-        Verdict::refused(line, next)
+        ReportVerdict::refused(line, next)
     }
 
     /// The answer to the question for the uuid of a name, unless there is a uuid.
-    pub fn of_name(subject: Subject, answer: &Answer) -> Verdict {
+    pub fn of_name(subject: Subject, answer: &PlacetAnswer) -> ReportVerdict {
         let Subject { host, .. } = subject;
         match answer.status {
-            200 => Verdict::no_host(subject),
-            401 => Verdict::of_report(subject, answer),
-            403 => Verdict::refused(
+            200 => ReportVerdict::no_host(subject),
+            401 => ReportVerdict::of_report(subject, answer),
+            403 => ReportVerdict::refused(
                 format!(
                     "The token of the agent may not ask for the uuid of host {host}. {} Write the uuid into [agent] host; \
                      Nova has the uuid in /var/lib/nova/compute_id",
@@ -131,7 +131,7 @@ impl Verdict {
                 ),
                 Next::Backoff,
             ),
-            status => Verdict::refused(
+            status => ReportVerdict::refused(
                 format!(
                     "placet answers the question for the uuid of host {host} with {status}: {} Check [agent] urls",
                     answer.detail()
@@ -153,8 +153,8 @@ mod tests {
         file: "agent.json",
     };
 
-    fn answer(status: u16, code: &str) -> Answer {
-        Answer {
+    fn answer(status: u16, code: &str) -> PlacetAnswer {
+        PlacetAnswer {
             status,
             body: json!({"errors": [{"code": code, "detail": "The reason."}]}),
         }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a_stored_report_is_repeated_after_the_interval() {
         let body = json!({"lease_until": "2027-01-01T00:00:00Z", "due": {}});
-        let verdict = Verdict::of_report(SUBJECT, &Answer { status: 200, body });
+        let verdict = ReportVerdict::of_report(SUBJECT, &PlacetAnswer { status: 200, body });
         assert!(verdict.is_stored);
         assert_eq!((verdict.level, verdict.next), (Level::Info, Next::Interval));
     }
@@ -184,7 +184,7 @@ mod tests {
             (409, "placet.old_report", "stop one of the agents", Next::Interval),
             (413, "", "413", Next::Backoff),
         ] {
-            let verdict = Verdict::of_report(SUBJECT, &answer(status, code));
+            let verdict = ReportVerdict::of_report(SUBJECT, &answer(status, code));
             assert!(verdict.line.contains(advice), "{status} {code}: {}", verdict.line);
             assert!(
                 verdict.line.contains("The reason."),
@@ -198,20 +198,20 @@ mod tests {
 
     #[test]
     fn a_host_that_no_program_has_made_is_waited_for() {
-        let unknown = Answer {
+        let unknown = PlacetAnswer {
             status: 200,
             body: json!({"resource_providers": []}),
         };
-        let expected = Verdict::no_host(SUBJECT);
+        let expected = ReportVerdict::no_host(SUBJECT);
         assert!(expected.line.contains("nova-compute"));
         assert_eq!(expected.next, Next::Backoff);
-        assert_eq!(Verdict::of_report(SUBJECT, &answer(404, "")), expected);
-        assert_eq!(Verdict::of_name(SUBJECT, &unknown), expected);
+        assert_eq!(ReportVerdict::of_report(SUBJECT, &answer(404, "")), expected);
+        assert_eq!(ReportVerdict::of_name(SUBJECT, &unknown), expected);
     }
 
     #[test]
     fn a_token_that_may_not_ask_for_a_name_needs_the_uuid() {
-        let verdict = Verdict::of_name(SUBJECT, &answer(403, ""));
+        let verdict = ReportVerdict::of_name(SUBJECT, &answer(403, ""));
         assert!(
             verdict.line.contains("Write the uuid into [agent] host"),
             "{}",

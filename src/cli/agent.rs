@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::file_watch::DiskFiles;
 use super::{CommandError, keystone, logging, option_file, panics, reload, stdout};
-use crate::agent::{Agent, AgentSettings, Credentials, Numbering, PlacetClient, ReportFile};
+use crate::agent::{Agent, AgentCredentials, AgentSettings, Numbering, PlacetClient, ReportFile};
 use crate::auth::keystone::OwnLogin;
 use crate::config::{self, ConfigError, ConfigSources, Options};
 use crate::cut::cut;
@@ -138,12 +138,12 @@ fn report_file(path: &Path) -> Result<ReportFile, String> {
 }
 
 /// The token of the file, or else the login at Keystone.
-fn credentials(options: &Options) -> Result<Credentials, CommandError> {
+fn credentials(options: &Options) -> Result<AgentCredentials, CommandError> {
     if let Some(path) = options.agent.token_file.clone() {
         let read =
             move || option_file::read_token("agent", "token_file", &path, "`placet token create` prints the token");
         read().map_err(CommandError::Agent)?;
-        return Ok(Credentials::File(Box::new(read)));
+        return Ok(AgentCredentials::File(Box::new(read)));
     }
     if options.keystone_authtoken.auth_url.is_none() {
         let reason = "token_file is not set: name a file with the token of the agent, or fill [keystone_authtoken]";
@@ -157,7 +157,7 @@ fn credentials(options: &Options) -> Result<Credentials, CommandError> {
         }
         error => error,
     })?;
-    Ok(Credentials::Keystone(Box::new(OwnLogin::new(&settings)?)))
+    Ok(AgentCredentials::Keystone(Box::new(OwnLogin::new(&settings)?)))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ const LOOPBACK: [&str; 3] = ["http://127.", "http://localhost", "http://[::1]"];
 options! {
     /// `[agent]`: the options of `placet agent`, which reports for a host. The service does not use these options.
     Agent in "agent" {
-        /// The URLs of placet, such as `https://placement.example.org:8778`. If a process does not answer, the agent asks
-        /// the next process.
+        /// The URLs of placet, such as `https://placement.example.org:8778`. If a process does not answer, the agent
+        /// asks the next process.
         urls: Vec<String> = "http://127.0.0.1:8778";
         /// The uuid or the name of the host's provider. The default is the name of the machine.
         host: Option<String>;
