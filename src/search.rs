@@ -74,8 +74,8 @@ pub use selection::Selection;
 pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
-    AggregateId, AmountRule, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Delta, Description, Inventory, LANES,
-    NameKinds, NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT, Slot, Snapshot,
-    SnapshotChange, TraitId, domain_path, is_in_domain,
+    AggregateId, AmountRule, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Declarations, Delta, Description,
+    Inventory, LANES, NameKinds, NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT,
+    Slot, Snapshot, SnapshotChange, TraitId, domain_path, is_in_domain,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -186,7 +186,7 @@ impl Snapshot {
         blocks.into_iter().flat_map(move |(name, blocks)| {
             blocks.flat_map(move |block| {
                 let hosts = self.host_lanes(block);
-                let paths = self.described_lanes(block).paths(name);
+                let paths = self.described_roots(block).paths(name);
                 let paths = paths.map(move |(path, lanes)| (path, lanes & hosts));
                 let paths = paths.filter(|(_, lanes)| *lanes != 0);
                 paths.map(move |(path, lanes)| (path, BlockSlots::new(block, lanes)))
@@ -203,7 +203,7 @@ impl Snapshot {
     pub fn dimensions(&self) -> BTreeSet<&Arc<str>> {
         let blocks = (0..self.blocks.len()).flat_map(|block| {
             let hosts = self.host_lanes(block);
-            let dimensions = self.described_lanes(block).dimensions();
+            let dimensions = self.described_roots(block).dimensions();
             dimensions.filter(move |(_, lanes)| lanes & hosts != 0)
         });
         blocks.map(|(id, _)| self.property_text(id)).collect()

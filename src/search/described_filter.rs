@@ -40,7 +40,7 @@ impl HostFilter {
 
     /// The matching subset of `lanes` of a block. All `lanes` must be roots.
     pub fn matching(&self, snapshot: &Snapshot, block: usize, mut lanes: u64) -> u64 {
-        let described = snapshot.described_lanes(block);
+        let described = snapshot.described_roots(block);
         for domains in &self.domains {
             lanes &= domains.lanes(described, block);
         }

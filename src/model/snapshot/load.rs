@@ -18,7 +18,7 @@ use crate::db::schema::{
 };
 use crate::db::{DbConnection, DbResult};
 use crate::model::limits;
-use crate::search::{AggregateId, Catalog, ClassId, NameKinds, ProviderRow, TraitId};
+use crate::search::{AggregateId, Catalog, ClassId, Declarations, NameKinds, ProviderRow, TraitId};
 
 /// The names of all classes, by id.
 pub fn classes(conn: &mut DbConnection) -> DbResult<Vec<(ClassId, Arc<str>)>> {
@@ -34,18 +34,25 @@ pub fn catalog(conn: &mut DbConnection) -> DbResult<Catalog> {
     renewed_catalog(conn, &Catalog::default(), NameKinds::ALL)
 }
 
-/// `known`, with the current names of these kinds from the tables. With the classes, the normal limits are read too.
+/// `known`, with the current names of these kinds from the tables. With the classes, the declarations are read too.
 pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKinds) -> DbResult<Catalog> {
-    let limits = kinds.classes.then(|| limits::normal_limits(conn)).transpose()?;
+    let declarations = kinds.classes.then(|| declarations(conn)).transpose()?;
     let classes = kinds.classes.then(|| classes(conn)).transpose()?;
     let traits = kinds.traits.then(|| trait_names().load(conn)).transpose()?;
     let aggregates = kinds.aggregates.then(|| aggregate_uuids().load(conn)).transpose()?;
     let traits = traits.map(|rows| named(TraitId, rows));
     let aggregates = aggregates.map(|rows| named(AggregateId, rows));
     let renewed = known.renewed(classes, traits, aggregates);
-    Ok(match limits {
-        Some(limits) => renewed.with_limits(limits),
+    Ok(match declarations {
+        Some(declarations) => renewed.with_declarations(Arc::new(declarations)),
         None => renewed,
+    })
+}
+
+fn declarations(conn: &mut DbConnection) -> DbResult<Declarations> {
+    Ok(Declarations {
+        limits: limits::normal_limits(conn)?,
+        ..Declarations::default()
     })
 }
 

@@ -58,6 +58,7 @@ impl Snapshot {
             by_name,
             ..Snapshot::default()
         };
+        snapshot.declare();
         let (mut gaps, mut shrunk) = (Vec::new(), 0);
         let mut rows = providers.into_iter().peekable();
         while let Some(first) = rows.next() {
@@ -99,6 +100,7 @@ impl Snapshot {
             next.drop_derived_from_all();
             next.find_sharing();
             next.drop_derived(|_| true);
+            next.declare();
         } else if next.version.is_multiple_of(SWEEP_INTERVAL) {
             let since = next.version.saturating_sub(IDLE_VERSIONS);
             next.drop_derived(|block| block.derived.is_idle(since));
@@ -165,8 +167,11 @@ impl Snapshot {
         for row in rows {
             let known = self.by_id(row.id);
             let slot = known.unwrap_or_else(|| self.free_slot());
-            if known.is_none() || !self.has_identity_of(slot, row) {
+            let has_identity = known.is_some() && self.has_identity_of(slot, row);
+            if !has_identity {
                 self.set_identity(slot, row, known.is_some());
+            }
+            if !has_identity || self.has_other_domains(slot, row) {
                 moved.push(slot);
             }
             let block = self.blocks.get_mut(slot.block());
@@ -240,6 +245,11 @@ impl Snapshot {
         let identity = &self.blocks.get(slot.block()).identity;
         self.by_uuid.remove(identity.uuids.get(slot.lane()), slot);
         self.by_name.remove(identity.names.get(slot.lane()), slot);
+    }
+
+    /// Whether the aggregates of `row` may put the provider into different domains.
+    fn has_other_domains(&self, slot: Slot, row: &ProviderRow) -> bool {
+        self.declared.have_domains() && !self.aggregates(slot).eq(row.aggregates.iter().copied())
     }
 
     fn update_sharing(&mut self, slot: Slot, row: &ProviderRow) {

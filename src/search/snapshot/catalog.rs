@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
+use super::declarations::{Declarations, counted_path};
 use super::derived_cache::DerivedCache;
 use super::ids::{AggregateId, ClassId, TraitId};
 use super::limits::NormalLimit;
@@ -29,6 +30,7 @@ impl<K: Copy + Ord + Hash> NameTable<K> {
 /// The kinds of names of which some were created, renamed or deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NameKinds {
+    /// The names of classes, or the declarations, which are few too.
     pub classes: bool,
     pub traits: bool,
     pub aggregates: bool,
@@ -65,8 +67,7 @@ struct CatalogData {
     classes: Arc<NameTable<ClassId>>,
     traits: Arc<NameTable<TraitId>>,
     aggregates: Arc<NameTable<AggregateId>>,
-    /// By the name of the class. A name without a class has no effect.
-    limits: Arc<BTreeMap<Arc<str>, NormalLimit>>,
+    declarations: Arc<Declarations>,
     derived: DerivedCache,
 }
 
@@ -87,7 +88,7 @@ impl Catalog {
             classes: Arc::new(NameTable::new(classes)),
             traits: Arc::new(NameTable::new(traits)),
             aggregates: Arc::new(NameTable::new(aggregates)),
-            limits: Arc::default(),
+            declarations: Arc::default(),
             derived: DerivedCache::default(),
         }))
     }
@@ -110,43 +111,51 @@ impl Catalog {
             classes: table(classes, &self.0.classes),
             traits: table(traits, &self.0.traits),
             aggregates: table(aggregates, &self.0.aggregates),
-            limits: self.0.limits.clone(),
+            declarations: self.0.declarations.clone(),
             derived: DerivedCache::default(),
         }))
     }
 
-    /// As this catalog, with these normal limits, by the names of classes.
-    pub fn with_limits(&self, limits: BTreeMap<Arc<str>, NormalLimit>) -> Self {
-        if *self.0.limits == limits {
+    /// As this catalog, with these declarations.
+    pub fn with_declarations(&self, declarations: Arc<Declarations>) -> Self {
+        if self.0.declarations == declarations {
             return self.clone();
         }
         Self(Arc::new(CatalogData {
             classes: self.0.classes.clone(),
             traits: self.0.traits.clone(),
             aggregates: self.0.aggregates.clone(),
-            limits: Arc::new(limits),
+            declarations,
             derived: DerivedCache::default(),
         }))
     }
 
-    /// As this catalog, with the normal limits of `other`.
-    pub fn with_limits_of(&self, other: &Self) -> Self {
-        self.with_limits((*other.0.limits).clone())
+    /// As this catalog, with these normal limits, by the names of classes.
+    #[cfg(test)]
+    pub fn with_limits(&self, limits: BTreeMap<Arc<str>, NormalLimit>) -> Self {
+        self.with_declarations(Arc::new(Declarations {
+            limits,
+            ..Declarations::clone(&self.0.declarations)
+        }))
+    }
+
+    pub fn declarations(&self) -> &Arc<Declarations> {
+        &self.0.declarations
     }
 
     /// Whether any class has a normal limit.
     pub fn has_normal_limits(&self) -> bool {
-        !self.0.limits.is_empty()
+        !self.0.declarations.limits.is_empty()
     }
 
     /// The normal limit of the class with this name.
     pub fn normal_limit(&self, class: &str) -> Option<NormalLimit> {
-        self.0.limits.get(class).copied()
+        self.0.declarations.limits.get(class).copied()
     }
 
     /// The classes with a normal limit.
     pub fn normal_limits(&self) -> impl Iterator<Item = (ClassId, NormalLimit)> {
-        let limits = self.0.limits.iter();
+        let limits = self.0.declarations.limits.iter();
         limits.filter_map(|(name, limit)| Some((self.class_id(name)?, *limit)))
     }
 
@@ -187,6 +196,24 @@ impl Catalog {
 
     pub fn aggregate_uuid(&self, id: AggregateId) -> Option<&Arc<str>> {
         self.0.aggregates.by_id.get(&id)
+    }
+
+    /// The aggregates whose members are in a domain, with their uuids.
+    pub fn aggregates_of_domains(&self) -> impl Iterator<Item = (AggregateId, &Arc<str>)> {
+        let uuids = self.0.declarations.domains.values();
+        uuids.filter_map(|uuid| Some((self.aggregate_id(uuid)?, uuid)))
+    }
+
+    /// The domain of a member of these aggregates in a dimension.
+    pub fn domain_of_aggregates(
+        &self,
+        aggregates: impl Iterator<Item = AggregateId>,
+        dimension: &str,
+    ) -> Option<Arc<str>> {
+        let uuids: Vec<&Arc<str>> = aggregates.filter_map(|id| self.aggregate_uuid(id)).collect();
+        let declared = self.0.declarations.domains.iter();
+        let paths = declared.filter(|((known, _), uuid)| **known == *dimension && uuids.contains(uuid));
+        counted_path(paths.map(|((_, path), _)| path).collect()).cloned()
     }
 
     /// All classes, ordered by id.

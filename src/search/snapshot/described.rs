@@ -1,14 +1,19 @@
 //! The descriptions of a version: sets, inherits and reads descriptions. A version without descriptions stores nothing.
 //!
-//! A block keeps the descriptions of its own providers. Inherited values are computed when a search first needs the
-//! values, and dropped when a description or a tree with a part in the block changes.
+//! A property of a provider is the own property, else the property of the own type, else the parent's. A domain is the
+//! own domain, else an ancestor's, else the domain of the own aggregates, else of the aggregates of an ancestor.
+//!
+//! A block keeps the descriptions of the providers in the block. All further values are computed when a search first
+//! needs the values. These values are dropped when a description, an aggregate or a tree with a part in the block
+//! changes, or when the declarations of the catalog change.
 
 use std::sync::{Arc, OnceLock};
 
-use super::described_lanes::{DescribedLanes, UNDESCRIBED};
+use super::declared_values::DeclaredValues;
+use super::described_lanes::{BlockDescriptions, DescribedLanes, UNDESCRIBED};
 use super::description_names::NameId;
 use super::descriptions::{Description, PROVIDER_TYPE, PropertyValue, ProviderState};
-use super::ids::{ProviderId, Slot, lanes_of, lanes_where};
+use super::ids::{AggregateId, ProviderId, Slot, lanes_of, lanes_where};
 use super::layout::by_block;
 use super::version::Snapshot;
 
@@ -62,18 +67,38 @@ impl Snapshot {
         }
     }
 
-    /// Must be called if a description changes, or a provider joins or leaves a tree. The values inherited by the
-    /// providers below are computed again.
+    /// Must be called if the description or the aggregates of a provider change, or a provider joins or leaves a tree.
+    /// The values of the provider and of the providers below are computed again.
     pub(super) fn drop_inherited(&mut self, slot: Slot) {
-        if self.described.providers == 0 {
+        if self.described.providers == 0 && !self.declared.have_domains() {
             return;
         }
         for (block, _) in by_block(self.tree(slot)) {
-            let described = self.blocks.get_mut(block).described.get_or_insert_default();
-            let described = Arc::make_mut(described);
-            described.inherited = OnceLock::new();
-            described.unavailable = OnceLock::new();
+            self.drop_inherited_of(block);
         }
+    }
+
+    /// Must be called with a new catalog. If the declarations changed, the values of all providers are computed again.
+    pub(super) fn declare(&mut self) {
+        let declared = DeclaredValues::of(&self.catalog, &mut self.described.names);
+        if declared == *self.declared {
+            return;
+        }
+        let has_domains = declared.have_domains();
+        self.declared = Arc::new(declared);
+        for block in 0..self.blocks.len() {
+            if has_domains || self.blocks.get(block).described.is_some() {
+                self.drop_inherited_of(block);
+            }
+        }
+    }
+
+    fn drop_inherited_of(&mut self, block: usize) {
+        let described = self.blocks.get_mut(block).described.get_or_insert_default();
+        let described = Arc::make_mut(described);
+        described.of_roots = OnceLock::new();
+        described.inherited = OnceLock::new();
+        described.unavailable = OnceLock::new();
     }
 
     /// The own description of a provider, without inherited values.
@@ -82,12 +107,16 @@ impl Snapshot {
         own.map_or_else(Description::default, |own| own.of(slot.lane(), &self.described.names))
     }
 
-    /// The description of a provider with inherited values. A hidden property is `None`.
+    /// The description of a provider with the values of types, aggregates and ancestors. A hidden property is `None`.
     pub fn effective_description(&self, slot: Slot) -> Description {
         let lineage: Vec<Slot> = self.lineage(slot).collect();
         let mut effective = Description::default();
         for &slot in lineage.iter().rev() {
             let own = self.description(slot);
+            for (name, value) in self.declared.of_type(own.kind.as_deref().unwrap_or_default()) {
+                let name = Arc::clone(self.property_text(*name));
+                effective.properties.insert(name, value.clone());
+            }
             effective.kind = own.kind.or(effective.kind);
             effective.properties.extend(own.properties);
             effective.domains.extend(own.domains);
@@ -96,20 +125,42 @@ impl Snapshot {
             }
             effective.is_unknown |= own.is_unknown;
         }
+        for slot in lineage {
+            for (dimension, path) in self.declared.counted(self.aggregates(slot)) {
+                let dimension = Arc::clone(self.property_text(dimension));
+                effective.domains.entry(dimension).or_insert_with(|| Arc::clone(path));
+            }
+        }
         effective
     }
 
-    /// A property of a provider, built-in or set, own or inherited.
+    /// A property of a provider: built-in, own, of the type, or inherited.
     pub fn property(&self, slot: Slot, name: &str) -> Option<PropertyValue> {
         match self.property_source(name) {
             PropertySource::Nowhere => None,
             PropertySource::Name => Some(PropertyValue::Text(self.name(slot).into())),
             PropertySource::Uuid => Some(PropertyValue::Text(self.uuid(slot).into())),
             PropertySource::Described(id) => {
-                let property = |slot: Slot| self.own_of(slot)?.property(slot.lane(), id);
-                self.lineage(slot).find_map(property)?.cloned()
+                let mut lineage = self.lineage(slot);
+                lineage.find_map(|slot| self.stated_property(slot, id))?.cloned()
             }
         }
+    }
+
+    /// The statement of a provider about a property, or else of the provider's own type: `Some(None)` hides the
+    /// property.
+    fn stated_property(&self, slot: Slot, name: NameId) -> Option<Option<&PropertyValue>> {
+        let own = self.own_of(slot)?;
+        let of_type = || {
+            let kind = own.property(slot.lane(), self.property_name(PROVIDER_TYPE)?)?;
+            let Some(PropertyValue::Text(kind)) = kind else {
+                return None;
+            };
+            let mut properties = self.declared.of_type(kind).iter();
+            let (_, value) = properties.find(|(known, _)| *known == name)?;
+            Some(value.as_ref())
+        };
+        own.property(slot.lane(), name).or_else(of_type)
     }
 
     /// The source of a property, built-in or set.
@@ -126,14 +177,31 @@ impl Snapshot {
         }
     }
 
-    /// The path of a provider in a dimension, own or inherited.
+    /// The path of a provider in a dimension: of the descriptions of the provider and of the ancestors, or else of
+    /// the aggregates.
     pub fn domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
         let id = self.property_name(dimension)?;
-        self.lineage(slot)
-            .find_map(|slot| self.own_of(slot)?.path(slot.lane(), id))
+        let described = self
+            .lineage(slot)
+            .find_map(|slot| self.own_of(slot)?.path(slot.lane(), id));
+        described.or_else(|| {
+            let mut lineage = self.lineage(slot);
+            lineage.find_map(|slot| {
+                let mut counted = self.declared.counted(self.aggregates(slot)).into_iter();
+                counted.find_map(|(known, path)| (known == id).then_some(path))
+            })
+        })
     }
 
-    /// The own path of a provider in a dimension, without the paths of its ancestors.
+    /// The domains of a dimension whose aggregates have the provider as a member, each with the aggregate.
+    pub fn domains_of_aggregates(&self, slot: Slot, dimension: &str) -> Vec<(AggregateId, &Arc<str>)> {
+        let id = self.property_name(dimension);
+        let paths = self.declared.paths(self.aggregates(slot));
+        let paths = paths.filter(|(_, known, _)| Some(*known) == id);
+        paths.map(|(aggregate, _, path)| (aggregate, path)).collect()
+    }
+
+    /// The path of a provider's own description in a dimension.
     pub fn own_domain(&self, slot: Slot, dimension: &str) -> Option<&Arc<str>> {
         let id = self.property_name(dimension)?;
         self.own_of(slot)?.path(slot.lane(), id)
@@ -164,14 +232,18 @@ impl Snapshot {
         states.find(|&state| state != ProviderState::Up).unwrap_or_default()
     }
 
-    /// Whether the own description of any provider gives a value to a property of this name.
+    /// Whether the description of any provider, or any type, gives a value to a property of this name.
     pub fn is_described_by(&self, name: &str) -> bool {
-        let has = |block: usize, id: NameId| self.described_lanes(block).values(id).next().is_some();
+        let has = |block: usize, id: NameId| {
+            let described = self.blocks.get(block).described.as_ref();
+            described.is_some_and(|described| described.own.values(id).next().is_some())
+        };
+        let of_blocks = |id| (0..self.blocks.len()).any(|block| has(block, id));
         let id = self.property_name(name);
-        id.is_some_and(|id| (0..self.blocks.len()).any(|block| has(block, id)))
+        id.is_some_and(|id| self.declared.have_value(id) || of_blocks(id))
     }
 
-    /// The number of the name of a property or dimension; `None` if no description has the name.
+    /// The number of the name of a property or dimension; `None` if no description and no declaration has the name.
     pub(in crate::search) fn property_name(&self, name: &str) -> Option<NameId> {
         self.described.names.id(name)
     }
@@ -181,10 +253,11 @@ impl Snapshot {
         self.described.names.text(id)
     }
 
-    /// The own descriptions of the providers of a block, without inherited values. Roots inherit nothing.
-    pub(in crate::search) fn described_lanes(&self, block: usize) -> &DescribedLanes {
+    /// The descriptions of the roots of a block, with the values of types and aggregates. The lanes of children
+    /// have own values alone.
+    pub(in crate::search) fn described_roots(&self, block: usize) -> &DescribedLanes {
         let described = self.blocks.get(block).described.as_ref();
-        described.map_or(&UNDESCRIBED, |described| &described.own)
+        described.map_or(&UNDESCRIBED, |described| self.lanes_of_roots(block, described))
     }
 
     /// The descriptions of the providers of a block with inherited values.
@@ -192,9 +265,7 @@ impl Snapshot {
         let Some(described) = &self.blocks.get(block).described else {
             return &UNDESCRIBED;
         };
-        described
-            .inherited
-            .get_or_init(|| self.inherited(block, &described.own))
+        described.inherited.get_or_init(|| self.inherited(block, described))
     }
 
     /// The lanes of a block that get nothing new, because they or an ancestor are not up.
@@ -210,14 +281,49 @@ impl Snapshot {
         })
     }
 
-    fn inherited(&self, block: usize, own: &Arc<DescribedLanes>) -> Arc<DescribedLanes> {
+    fn lanes_of_roots<'s>(&'s self, block: usize, described: &'s BlockDescriptions) -> &'s Arc<DescribedLanes> {
+        if self.declared.are_empty() {
+            return &described.own;
+        }
+        described
+            .of_roots
+            .get_or_init(|| self.declared_lanes(block, &described.own))
+    }
+
+    /// `own`, with the values of types and aggregates where a root states nothing.
+    fn declared_lanes(&self, block: usize, own: &Arc<DescribedLanes>) -> Arc<DescribedLanes> {
+        let (data, declared) = (self.blocks.get(block), &self.declared);
+        let aggregates = data.profile.aggregates.iter();
+        let of_domains = aggregates.filter(|(aggregate, _)| declared.is_domain(*aggregate));
+        let members = of_domains.fold(0, |all, (_, lanes)| all | lanes) & data.roots;
+        let mut lanes = DescribedLanes::clone(own);
+        let kinds = self
+            .property_name(PROVIDER_TYPE)
+            .into_iter()
+            .flat_map(|id| own.values(id));
+        for (kind, typed) in kinds {
+            let PropertyValue::Text(kind) = kind else { continue };
+            for (name, value) in declared.of_type(kind) {
+                lanes.add_property(*name, value, typed & data.roots);
+            }
+        }
+        for lane in lanes_of(members) {
+            for (dimension, path) in declared.counted(data.profile.aggregates.of(lane).copied()) {
+                lanes.add_path(lane, dimension, path);
+            }
+        }
+        Arc::new(lanes)
+    }
+
+    fn inherited(&self, block: usize, described: &BlockDescriptions) -> Arc<DescribedLanes> {
         let data = self.blocks.get(block);
+        let of_roots = self.lanes_of_roots(block, described);
         let children = data.present & !data.roots;
         if children == 0 {
-            return Arc::clone(own);
+            return Arc::clone(of_roots);
         }
-        let mut inherited = DescribedLanes::clone(own);
-        // The names are known, because every name is from a description.
+        let mut inherited = DescribedLanes::clone(of_roots);
+        // The names are known, because every name is from a description or a declaration.
         let mut names = self.described.names.clone();
         for lane in lanes_of(children) {
             inherited.set(lane, &self.effective_description(Slot::new(block, lane)), &mut names);

@@ -11,6 +11,8 @@ use super::lanes::Lanes;
 #[derive(Clone, Debug, Default)]
 pub(in crate::search) struct BlockDescriptions {
     pub own: Arc<DescribedLanes>,
+    /// The descriptions of the roots with the values of types and aggregates.
+    pub of_roots: OnceLock<Arc<DescribedLanes>>,
     /// The descriptions of the providers with inherited values.
     pub inherited: OnceLock<Arc<DescribedLanes>>,
     /// The lanes not up themselves, or below a provider that is not up.
@@ -61,6 +63,25 @@ impl DescribedLanes {
         let mut found = self.properties.equal(|(other, _)| other.cmp(&name)).iter();
         let ((_, value), _) = found.find(|(_, lanes)| lanes >> lane & 1 == 1)?;
         Some(value.as_ref())
+    }
+
+    /// The lanes with a statement about a property.
+    fn stating(&self, name: NameId) -> u64 {
+        let found = self.properties.equal(|(other, _)| other.cmp(&name)).iter();
+        found.fold(0, |all, (_, lanes)| all | lanes)
+    }
+
+    /// Gives a statement about a property to the lanes among `lanes` without a statement of their own.
+    pub fn add_property(&mut self, name: NameId, value: &Option<PropertyValue>, lanes: u64) {
+        let lanes = lanes & !self.stating(name);
+        self.properties.add((name, value.clone()), lanes);
+    }
+
+    /// Gives a path to the lane, unless the lane has a path in the dimension.
+    pub fn add_path(&mut self, lane: usize, dimension: NameId, path: &Arc<str>) {
+        if self.path(lane, dimension).is_none() {
+            self.domains.add((dimension, Arc::clone(path)), 1 << lane);
+        }
     }
 
     pub fn path(&self, lane: usize, dimension: NameId) -> Option<&Arc<str>> {

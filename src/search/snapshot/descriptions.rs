@@ -15,8 +15,7 @@ pub(in crate::search) const PROVIDER_TYPE: &str = "ProviderType";
 pub struct Description {
     /// The property `PROVIDER_TYPE`.
     pub kind: Option<Arc<str>>,
-    /// By name. `None` hides an inherited property.
-    pub properties: BTreeMap<Arc<str>, Option<PropertyValue>>,
+    pub properties: Properties,
     /// By dimension, a path whose segments are separated by `/`, as `domain_path` returns it.
     pub domains: BTreeMap<Arc<str>, Arc<str>>,
     /// The state that a person gave. Never `ProviderState::Unknown`.
@@ -24,6 +23,9 @@ pub struct Description {
     /// Whether the lease of the host is over. No client writes this, and no row of a description has it.
     pub is_unknown: bool,
 }
+
+/// Typed properties by name. `None` hides an inherited property.
+pub type Properties = BTreeMap<Arc<str>, Option<PropertyValue>>;
 
 /// A typed value. Values of different types are never equal, and only integers are ordered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

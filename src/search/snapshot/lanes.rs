@@ -48,17 +48,22 @@ impl<K: Ord> Lanes<K> {
         &self.0[first..first + length]
     }
 
+    /// Adds a key to lanes.
+    pub fn add(&mut self, key: K, lanes: u64) {
+        if lanes == 0 {
+            return;
+        }
+        match self.0.binary_search_by_key(&&key, |(known, _)| known) {
+            Ok(at) => self.0[at].1 |= lanes,
+            Err(at) => self.0.insert(at, (key, lanes)),
+        }
+    }
+
     /// Replaces the keys of a lane.
     pub fn set(&mut self, lane: usize, keys: impl IntoIterator<Item = K>) {
         let bit = 1u64 << lane;
         self.0.iter_mut().for_each(|(_, lanes)| *lanes &= !bit);
-        for key in keys {
-            let found = self.0.binary_search_by_key(&&key, |(known, _)| known);
-            match found {
-                Ok(at) => self.0[at].1 |= bit,
-                Err(at) => self.0.insert(at, (key, bit)),
-            }
-        }
+        keys.into_iter().for_each(|key| self.add(key, bit));
         self.0.retain(|&(_, lanes)| lanes != 0);
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::block::Block;
 use super::catalog::Catalog;
 use super::change::ProviderRow;
+use super::declared_values::DeclaredValues;
 use super::derived_cache::DerivedCache;
 use super::description_names::DescriptionCounts;
 use super::ids::{AggregateId, ClassId, ProviderId, Slot, TraitId, lanes_of};
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub(super) sharing_trait: Option<TraitId>,
     pub(super) sharing: Arc<BTreeSet<Slot>>,
     pub(super) described: DescriptionCounts,
+    /// From the catalog.
+    pub(super) declared: Arc<DeclaredValues>,
     /// Data that readers derived from all providers, shared with versions that differ in usage alone.
     pub(super) derived: Arc<DerivedCache>,
     /// The number of earlier versions.

@@ -1,20 +1,22 @@
 //! Conditions on descriptions: random small worlds against the oracle, and single cases with names.
 
+mod declared;
 mod host_domains;
 
 use std::sync::Arc;
 
-use proptest::collection::{btree_map, vec};
+use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 
 use super::oracle::{Descriptions, World};
 use super::properties::{compare_described, config};
 use super::requests::request;
 use super::worlds::world;
-use super::{VCPU, bare, build_colliding, group, rows, settings};
+use super::{VCPU, bare, build_colliding, catalog, group, rows, settings};
 use crate::search::request::{Domain, HOST_DIMENSION, HostConditions, Request};
 use crate::search::snapshot::{
-    Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Snapshot, SnapshotChange,
+    AggregateId, Declarations, Description, PropertyValue, ProviderId, ProviderRow, ProviderState, Slot, Snapshot,
+    SnapshotChange,
 };
 use crate::search::{Condition, candidates, explain};
 
@@ -61,6 +63,32 @@ fn description() -> impl Strategy<Value = Description> {
         state,
         is_unknown,
     })
+}
+
+/// Properties of the type `big`, and domains of the aggregates.
+fn declarations() -> impl Strategy<Value = Declarations> {
+    let properties = btree_map("[abc]".prop_map(Arc::from), value(), 0..3);
+    let types = btree_map(
+        prop_oneof![Just("big"), Just("unheard")].prop_map(Arc::from),
+        properties,
+        0..3,
+    );
+    let dimension = prop_oneof![Just("fault"), Just("upgrade")].prop_map(Arc::from);
+    let aggregate = prop_oneof![Just("a1"), Just("a2"), Just("a3"), Just("unheard")].prop_map(Arc::from);
+    let domains = btree_map((dimension, path()), aggregate, 0..5);
+    (types, domains).prop_map(|(types, domains)| Declarations {
+        types,
+        domains: Arc::new(domains),
+        ..Declarations::default()
+    })
+}
+
+/// A change of the declarations alone.
+fn declare(declarations: Declarations) -> SnapshotChange {
+    SnapshotChange {
+        catalog: Some(catalog().with_declarations(Arc::new(declarations))),
+        ..SnapshotChange::default()
+    }
 }
 
 fn descriptions() -> impl Strategy<Value = Descriptions> {
@@ -122,11 +150,34 @@ proptest! {
     fn candidates_of_described_providers_are_equal_to_those_of_the_oracle(
         world in world(),
         descriptions in descriptions(),
+        declarations in declarations(),
         request in asking(),
         seed: u64,
     ) {
         let snapshot = super::properties::build(&world).with_descriptions(descriptions.clone());
+        let snapshot = snapshot.apply(&declare(declarations));
         compare_described(&snapshot, &world, &descriptions, &request, seed);
+        for dimension in ["fault", "upgrade"] {
+            let groups = snapshot.hosts_by_domain(dimension);
+            let mut listed: Vec<(Slot, Arc<str>)> = groups
+                .flat_map(|(path, hosts)| hosts.map(|host| (host, Arc::clone(path))))
+                .collect();
+            listed.sort_unstable();
+            let mut hosts: Vec<Slot> = snapshot.hosts().collect();
+            hosts.sort_unstable();
+            let with_path = |host: Slot| Some((host, snapshot.domain(host, dimension)?.clone()));
+            prop_assert_eq!(listed, hosts.into_iter().filter_map(with_path).collect::<Vec<_>>());
+        }
+        for slot in snapshot.iter() {
+            let effective = snapshot.effective_description(slot);
+            for name in ["a", "b", "c"] {
+                let value = effective.properties.get(name).cloned().flatten();
+                prop_assert_eq!(value, snapshot.property(slot, name));
+            }
+            for dimension in ["fault", "upgrade"] {
+                prop_assert_eq!(effective.domains.get(dimension), snapshot.domain(slot, dimension));
+            }
+        }
     }
 }
 
@@ -138,30 +189,40 @@ proptest! {
         world in world(),
         first in descriptions(),
         then in descriptions(),
+        declared in vec(declarations(), 2),
+        joined in btree_set((1..4).prop_map(AggregateId), 0..3),
         moved in 1..10i32,
         request in asking(),
     ) {
         let mut world = world;
         let mut descriptions = first.clone();
         let snapshot = super::properties::build(&world).with_descriptions(first);
+        let snapshot = snapshot.apply(&declare(declared[0].clone()));
         // Cached data of a search in one version must not be found in the next.
         let _ = candidates(&snapshot, &request, &settings()).map(Iterator::count);
-        // A leaf becomes a root, or the child of a leaf, and keeps its description.
+        // A leaf becomes a root, or the child of a leaf, and keeps the description. The aggregates change.
         let leaf = |id: &ProviderId, world: &World| !world.values().any(|row| row.parent == Some(*id));
         let mut reloaded = Vec::new();
         if let Some(row) = world.get(&ProviderId(moved)).cloned().filter(|row| leaf(&row.id, &world)) {
             let above = world.values().find(|other| other.id != row.id && row.parent.is_none()).cloned();
             let root = above.as_ref().map_or(row.id, |above| above.root);
-            let row = ProviderRow { parent: above.map(|above| above.id), root, ..row };
+            let row = ProviderRow { parent: above.map(|above| above.id), root, aggregates: joined.clone(), ..row };
             world.insert(row.id, row.clone());
             reloaded.push(row);
         }
         descriptions.extend(then.clone());
+        // The aggregates alone of a root change.
+        if let Some(row) = world.values_mut().find(|row| row.parent.is_none() && row.id.0 != moved) {
+            row.aggregates = joined;
+            reloaded.push(row.clone());
+        }
         let snapshot = snapshot.apply(&SnapshotChange {
             reloaded,
             descriptions: then.into_iter().collect(),
             ..SnapshotChange::default()
         });
+        compare_described(&snapshot, &world, &descriptions, &request, 1);
+        let snapshot = snapshot.apply(&declare(declared[1].clone()));
         for slot in snapshot.iter() {
             let expected = descriptions.get(&snapshot.id(slot)).cloned().unwrap_or_default();
             prop_assert_eq!(snapshot.description(slot), expected);

@@ -98,7 +98,11 @@ pub(in crate::search) fn candidates_in(
     strict: bool,
     is_wanted: impl Fn(ProviderId) -> bool,
 ) -> Result<BTreeSet<Choice>> {
-    let world = Described { rows, descriptions };
+    let world = Described {
+        catalog,
+        rows,
+        descriptions,
+    };
     let mut found = BTreeSet::new();
     let unknown = |names| Error::UnknownTraitsInCandidates { names };
     check_traits(catalog, &request.root_required, unknown)?;

@@ -113,7 +113,7 @@ pub(super) fn compare_described(
     request: &Request,
     seed: u64,
 ) {
-    let expected = oracle::described_candidates(&catalog(), world, descriptions, request, false);
+    let expected = oracle::described_candidates(snapshot.catalog(), world, descriptions, request, false);
     compare_with(expected, snapshot, world, request, (seed, false));
 }
 

@@ -107,7 +107,8 @@ pub fn claim_rows(
         }
     }
     let providers: Vec<ProviderRow> = parts.into_rows(conn).collect();
-    let catalog = Catalog::new(classes, Vec::new(), Vec::new()).with_limits_of(snapshot.catalog());
+    let catalog =
+        Catalog::new(classes, Vec::new(), Vec::new()).with_declarations(Arc::clone(snapshot.catalog().declarations()));
     let rows = Rows::new(catalog, providers, folding(conn), HashMap::new()).with_classes_alone();
     Ok(Some(ClaimState { consumers, rows }))
 }

@@ -16,7 +16,7 @@ use crate::model::batch::state::ConsumerEntry;
 use crate::model::limits;
 use crate::model::snapshot::lineage::Lineage;
 use crate::model::snapshot::load;
-use crate::search::{Catalog, ClassId, ProviderId, ProviderRow};
+use crate::search::{Catalog, ClassId, Declarations, ProviderId, ProviderRow};
 
 /// A provider in its tree.
 #[derive(Queryable, Selectable)]
@@ -73,11 +73,13 @@ pub fn providers(
 /// depends on all. Traits and aggregates may be many, so only the requested names are read. The folded uuids of
 /// aggregates are names, too. Claims and writes of inventories are frequent: if the classes are unchanged, they share
 /// `known`.
+///
+/// The aggregates of domains are from `known`: a description is compared with the domain of the provider's aggregates.
 fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Catalog>) -> DbResult<Catalog> {
     let classes = load::classes(conn)?;
-    let known = known.filter(|known| footprint.reach < Reach::All && has_same_classes(&classes, known));
-    if let Some(known) = known {
-        return Ok(known.clone());
+    let shared = known.filter(|known| footprint.reach < Reach::All && has_same_classes(&classes, known));
+    if let Some(shared) = shared {
+        return Ok(shared.clone());
     }
     let traits = footprint.traits.iter().chain(&footprint.removed_traits);
     let traits = load::traits_named(conn, &traits.copied().collect::<Vec<_>>())?;
@@ -85,9 +87,16 @@ fn catalog(conn: &mut DbConnection, footprint: &Footprint<'_>, known: Option<&Ca
     let found = load::aggregates_named(conn, &aggregates)?;
     let fold = folding(conn);
     let folded = found.iter().map(|(id, uuid)| (*id, fold(uuid).into()));
-    let aggregates = folded.chain(found.iter().cloned()).collect();
-    let limits = limits::normal_limits(conn)?;
-    Ok(Catalog::new(classes, traits, aggregates).with_limits(limits))
+    let known = known.filter(|_| !footprint.descriptions.is_empty());
+    let of_domains = known.into_iter().flat_map(Catalog::aggregates_of_domains);
+    let of_domains = of_domains.map(|(id, uuid)| (id, Arc::clone(uuid)));
+    let aggregates = folded.chain(found.iter().cloned()).chain(of_domains).collect();
+    let declarations = Declarations {
+        limits: limits::normal_limits(conn)?,
+        domains: known.map_or_else(Arc::default, |known| Arc::clone(&known.declarations().domains)),
+        ..Declarations::default()
+    };
+    Ok(Catalog::new(classes, traits, aggregates).with_declarations(Arc::new(declarations)))
 }
 
 fn has_same_classes(classes: &[(ClassId, Arc<str>)], known: &Catalog) -> bool {

@@ -28,7 +28,7 @@ fn matching(hosts: &[(&'static str, Properties)], expression: &str) -> Vec<&'sta
     let snapshot = snapshot.with_descriptions(descriptions);
     let compiled = CompiledExpression::new(&snapshot, &expression);
     let present = snapshot.blocks.get(0).present;
-    let scanned = compiled.matching(&snapshot, 0, snapshot.described_lanes(0), present);
+    let scanned = compiled.matching(&snapshot, 0, snapshot.described_roots(0), present);
     assert_eq!(lanes_of(scanned).map(|lane| hosts[lane].0).collect::<Vec<_>>(), walked);
     walked
 }
@@ -147,7 +147,7 @@ fn built_in_names_are_those_of_the_provider() {
     let snapshot = snapshot.with_descriptions([(ProviderId(2), kind)]);
     let matching = |expression: &str| {
         let compiled = CompiledExpression::new(&snapshot, &parse(expression));
-        let scanned = compiled.matching(&snapshot, 0, snapshot.described_lanes(0), 0b111);
+        let scanned = compiled.matching(&snapshot, 0, snapshot.described_roots(0), 0b111);
         for slot in snapshot.iter() {
             let walked = parse(expression).judge(|name| snapshot.property(slot, name)) == Truth::True;
             assert_eq!(walked, scanned >> slot.lane() & 1 == 1, "{expression}");

@@ -1,24 +1,56 @@
-//! The descriptions of providers: properties, domains and states, inherited down the tree.
+//! The descriptions of providers: properties, domains and states, with types, aggregates and inheritance.
 
 use super::{Descriptions, World};
 use crate::search::expression::{Expression, Truth};
 use crate::search::request::{Domain, Group, HOST_DIMENSION, HostConditions, Request};
-use crate::search::snapshot::{Description, PropertyValue, ProviderRow, ProviderState};
+use crate::search::snapshot::{Catalog, Description, PropertyValue, ProviderRow, ProviderState};
 
 /// A world with descriptions.
 pub(super) struct Described<'a> {
+    pub(super) catalog: &'a Catalog,
     pub(super) rows: &'a World,
     pub(super) descriptions: &'a Descriptions,
 }
 
 impl Described<'_> {
-    /// The descriptions of the provider and of its ancestors.
-    fn lineage(&self, row: &ProviderRow) -> Vec<&Description> {
-        let mut found: Vec<&Description> = self.descriptions.get(&row.id).into_iter().collect();
+    /// The provider and the ancestors.
+    fn ancestors<'s>(&'s self, row: &'s ProviderRow) -> Vec<&'s ProviderRow> {
+        let mut found = vec![row];
         if let Some(parent) = row.parent.and_then(|parent| self.rows.get(&parent)) {
-            found.extend(self.lineage(parent));
+            found.extend(self.ancestors(parent));
         }
         found
+    }
+
+    /// The descriptions of the provider and of the ancestors.
+    fn lineage(&self, row: &ProviderRow) -> Vec<&Description> {
+        let ancestors = self.ancestors(row).into_iter();
+        ancestors.filter_map(|row| self.descriptions.get(&row.id)).collect()
+    }
+
+    /// The statement of a description about a property: its own, or the type's.
+    fn stated(&self, own: &Description, name: &str) -> Option<Option<PropertyValue>> {
+        let types = &self.catalog.declarations().types;
+        let of_type = || types.get(own.kind.as_ref()?)?.get(name);
+        own.properties.get(name).or_else(of_type).cloned()
+    }
+
+    /// The domain by the aggregates of a provider.
+    fn of_aggregates(&self, row: &ProviderRow, dimension: &str) -> Option<&str> {
+        let domains = self.catalog.declarations().domains.iter();
+        let is_member = |uuid: &str| {
+            let id = self.catalog.aggregate_id(uuid);
+            id.is_some_and(|id| row.aggregates.contains(&id))
+        };
+        let paths: Vec<&str> = domains
+            .filter(|((known, _), uuid)| **known == *dimension && is_member(uuid))
+            .map(|((_, path), _)| &**path)
+            .collect();
+        let is_inside = |path: &str, other: &str| path.starts_with(&format!("{other}/"));
+        let mut leaves: Vec<&str> = paths.clone();
+        leaves.retain(|path| !paths.iter().any(|other| is_inside(other, path)));
+        leaves.sort_unstable();
+        leaves.first().copied()
     }
 
     fn property(&self, row: &ProviderRow, name: &str) -> Option<PropertyValue> {
@@ -27,10 +59,7 @@ impl Described<'_> {
             "ProviderName" | "NodeName" => Some(PropertyValue::Text(row.name.clone())),
             "ProviderUuid" => Some(PropertyValue::Text(row.uuid.clone())),
             "ProviderType" | "NodeType" => lineage.iter().find_map(|own| own.kind.clone()).map(PropertyValue::Text),
-            name => lineage
-                .iter()
-                .find_map(|own| own.properties.get(name).cloned())
-                .flatten(),
+            name => lineage.iter().find_map(|own| self.stated(own, name)).flatten(),
         }
     }
 
@@ -42,10 +71,13 @@ impl Described<'_> {
         if *domain.dimension == *HOST_DIMENSION {
             return row.uuid == domain.path;
         }
-        let path = self
-            .lineage(row)
-            .into_iter()
-            .find_map(|own| own.domains.get(&domain.dimension));
+        let dimension = &domain.dimension;
+        let described = self.lineage(row).into_iter().find_map(|own| own.domains.get(dimension));
+        let of_aggregates = || {
+            let mut ancestors = self.ancestors(row).into_iter();
+            ancestors.find_map(|row| self.of_aggregates(row, dimension))
+        };
+        let path = described.map(|path| &**path).or_else(of_aggregates);
         let segments = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
         path.is_some_and(|path| segments(path).starts_with(&segments(&domain.path)))
     }
