@@ -166,3 +166,15 @@ CREATE TABLE /*! IF NOT EXISTS */ placet_leases (
 ) /*! ENGINE=InnoDB */;
 
 CREATE INDEX /*M! IF NOT EXISTS */ placet_leases_health_held_until_idx ON placet_leases (health, held_until);
+
+-- migration 0010
+-- The properties of the types of providers (/v1/types, docs/types.md).
+
+CREATE TABLE /*! IF NOT EXISTS */ placet_types (
+    name VARCHAR(255) {exact} NOT NULL,
+    created_at {time} NOT NULL,
+    updated_at {time},
+    generation BIGINT NOT NULL,
+    body {long text} /*! CHARACTER SET utf8mb4 */ NOT NULL,
+    PRIMARY KEY (name)
+) /*! ENGINE=InnoDB */;

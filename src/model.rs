@@ -35,6 +35,7 @@ pub mod snapshot;
 pub mod standard;
 pub mod statistics;
 pub mod traits;
+pub mod types;
 pub mod upgrade;
 pub mod usages;
 pub mod version_cache;

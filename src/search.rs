@@ -75,7 +75,7 @@ pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
     AggregateId, AmountRule, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Declarations, Delta, Description,
-    Inventory, LANES, NameKinds, NormalLimit, PropertyValue, ProviderId, ProviderRow, ProviderState, SHARING_TRAIT,
-    Slot, Snapshot, SnapshotChange, TraitId, domain_path, is_in_domain,
+    Inventory, LANES, NameKinds, NormalLimit, Properties, PropertyValue, ProviderId, ProviderRow, ProviderState,
+    SHARING_TRAIT, Slot, Snapshot, SnapshotChange, TraitId, domain_path, is_in_domain,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

@@ -36,6 +36,7 @@ pub mod resource_classes;
 pub mod resource_providers;
 pub mod root;
 pub mod traits;
+pub mod types;
 pub mod usages;
 pub mod v1;
 pub mod violations;
@@ -66,7 +67,7 @@ mod value;
 pub use native::{ListForm, WrittenPage, read_no_parameters};
 
 /// The nouns of the native API, in reading order for the API's description.
-static NOUNS: [&native::Noun; 14] = [
+static NOUNS: [&native::Noun; 15] = [
     &v1::NOUN,
     &candidates::NOUN,
     &explain::NOUN,
@@ -74,6 +75,7 @@ static NOUNS: [&native::Noun; 14] = [
     &claims::NOUN,
     &domains::NOUN,
     &providers::NOUN,
+    &types::NOUN,
     &hosts::NOUN,
     &consumers::NOUN,
     &usages::sums::NOUN,

@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 # Differences on purpose, and the native API.
 PLACET_ONLY = ("placet-only", "v1", "candidates", "capacity", "claims", "consumers", "domains", "explain", "hosts",
-               "limits", "providers", "refusals", "usages-sums", "violations", "workloads")
+               "limits", "providers", "refusals", "types", "usages-sums", "violations", "workloads")
 OPTIONS = {"oslo_policy": {"enforce_new_defaults": "false"}}
 
 

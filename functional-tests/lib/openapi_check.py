@@ -39,6 +39,8 @@ class Description:
         self.paths = []
         for path, methods in self.document["paths"].items():
             pattern = re.sub(r"\{\w+\}", "[^/]+", path.replace(".", r"\."))
+            if "x-may-have-slashes" in json.dumps(methods):
+                pattern = pattern.removesuffix("[^/]+") + ".+"
             self.paths.append((re.compile(pattern), methods))
 
     def operation(self, method, url):

@@ -20,6 +20,7 @@ pub mod resource_classes;
 pub mod resource_providers;
 pub mod root;
 pub mod traits;
+pub mod types;
 pub mod usages;
 pub mod v1;
 pub mod violations;

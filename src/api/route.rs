@@ -27,6 +27,8 @@ pub struct Route {
     pub of_project: bool,
     /// A second rule, checked by the handler: for changes outside of the token's project.
     pub other_projects: Option<&'static PolicyRule>,
+    /// Whether the last field of the path takes the rest of a path, with slashes.
+    pub takes_rest: bool,
     /// The longest body, if `max_body_size` allows more.
     pub max_body_bytes: usize,
     pub handler: Handler,
@@ -129,6 +131,7 @@ impl Route {
             rule: None,
             of_project: false,
             other_projects: None,
+            takes_rest: false,
             max_body_bytes: ONE_THING_BYTES,
             handler,
         }
@@ -160,6 +163,12 @@ impl Route {
     /// Changes outside of the token's project need this rule too.
     pub const fn with_rule_for_others(mut self, rule: &'static PolicyRule) -> Route {
         self.other_projects = Some(rule);
+        self
+    }
+
+    /// The last field takes the rest of a path: a text with slashes, such as a type.
+    pub const fn with_rest(mut self) -> Route {
+        self.takes_rest = true;
         self
     }
 
@@ -228,11 +237,16 @@ impl Route {
         let (mut pattern_at, mut path_at) = (0, 0);
         while pattern_at < pattern.len() {
             if pattern[pattern_at] == b'{' {
-                match segment_length(&path[path_at..]) {
-                    0 => return false,
-                    length => path_at += length,
-                }
                 pattern_at += segment_length(&pattern[pattern_at..]);
+                let is_rest = self.takes_rest && pattern_at == pattern.len();
+                let length = match &path[path_at..] {
+                    rest if is_rest => rest.len(),
+                    rest => segment_length(rest),
+                };
+                if length == 0 {
+                    return false;
+                }
+                path_at += length;
             } else if path.get(path_at) == Some(&pattern[pattern_at]) {
                 (pattern_at, path_at) = (pattern_at + 1, path_at + 1);
             } else {
@@ -244,7 +258,8 @@ impl Route {
 
     /// The fields of `path`, which must match this route, by name.
     pub fn fields(&self, path: &str) -> Vec<(&'static str, String)> {
-        let pairs = self.path.split('/').zip(path.split('/'));
+        let segments = self.path.split('/').count();
+        let pairs = self.path.split('/').zip(path.splitn(segments, '/'));
         let fields = pairs.filter_map(|(pattern, segment)| {
             let name = pattern.strip_prefix('{')?.strip_suffix('}')?;
             Some((name, segment.to_owned()))
@@ -293,6 +308,20 @@ mod tests {
         ] {
             assert_eq!(paths(path), matching, "{path}");
         }
+    }
+
+    #[test]
+    fn the_field_of_a_type_takes_the_rest_of_a_path() {
+        for (path, fields) in [
+            ("/v1/types/a", &[("name", "a")][..]),
+            ("/v1/types/a/b", &[("name", "a/b")]),
+        ] {
+            let route = ROUTES.iter().find(|route| route.matches(path)).expect(path);
+            let found = route.fields(path);
+            let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (*name, text.as_str())).collect();
+            assert_eq!(found, fields);
+        }
+        assert_eq!(paths("/v1/types/"), [""; 0]);
     }
 
     #[test]

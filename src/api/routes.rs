@@ -4,8 +4,8 @@ use actix_web::http::Method;
 
 use super::handlers::{
     aggregates, allocation_candidates, allocations, candidates, capacity, claims, consumers, domains, explain, hosts,
-    inventories, limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, usages, v1,
-    violations, workloads,
+    inventories, limits, providers, refusals, reshaper, resource_classes, resource_providers, root, traits, types,
+    usages, v1, violations, workloads,
 };
 use super::http::health;
 use super::http::reply::Reply;
@@ -55,6 +55,8 @@ const REPORT: &str = "/v1/hosts/{uuid}/report";
 const LIMITS: &str = "/v1/limits";
 const LIMIT: &str = "/v1/limits/{class}";
 const REFUSALS: &str = "/v1/refusals";
+const TYPES: &str = "/v1/types";
+const TYPE: &str = "/v1/types/{name}";
 const NATIVE_USAGES: &str = "/v1/usages";
 const VIOLATIONS: &str = "/v1/violations";
 const WORKLOADS: &str = "/v1/workloads";
@@ -216,6 +218,19 @@ pub static ROUTES: &[Route] = &[
     Route::put(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::set)).native(),
     Route::patch(LIMIT, &rules::LIMITS_UPDATE, handler!(limits::patch)).native(),
     Route::get(REFUSALS, &rules::REFUSALS_LIST, handler!(refusals::list)).native(),
+    Route::get(TYPES, &rules::TYPES_LIST, handler!(types::list)).native(),
+    Route::get(TYPE, &rules::TYPES_SHOW, handler!(types::show))
+        .with_rest()
+        .native(),
+    Route::put(TYPE, &rules::TYPES_UPDATE, handler!(types::set))
+        .with_rest()
+        .native(),
+    Route::patch(TYPE, &rules::TYPES_UPDATE, handler!(types::patch))
+        .with_rest()
+        .native(),
+    Route::delete(TYPE, &rules::TYPES_DELETE, handler!(types::delete))
+        .with_rest()
+        .native(),
     Route::get(NATIVE_USAGES, &rules::USAGES_LIST, handler!(usages::list))
         .with_pages()
         .native(),

@@ -194,6 +194,15 @@ own_tables! {
         normal -> Nullable<Text>,
     }
 
+    /// The types of providers (`/v1/types`). `body` has the properties.
+    placet_types (name) {
+        name -> Text,
+        created_at -> Timestamp,
+        updated_at -> Nullable<Timestamp>,
+        generation -> BigInt,
+        body -> Text,
+    }
+
     /// Workloads (`/v1/workloads`). `body` is the workload's request. `named` is the number of changes of workloads
     /// whose rules name this workload.
     placet_workloads (uuid) {

@@ -112,6 +112,7 @@ pub async fn fetch(reader: Reader, class: String) -> Result<Limit> {
 
 impl OwnRow for LimitRow {
     const TABLE: &'static str = "placet_limits";
+    const IS_DECLARED: bool = true;
 
     /// The rows of these classes. A class whose limit was never set has no row.
     fn rows(conn: &mut DbConnection, classes: &[&str]) -> DbResult<BTreeMap<String, LimitRow>> {

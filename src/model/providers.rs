@@ -20,7 +20,7 @@ use crate::db::{DbConnection, DbResult, leases};
 use crate::error::{Error, Result};
 use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapshot};
 
-pub use body::encode;
+pub use body::{decode_properties, encode, encode_properties};
 pub use listing::{ProviderField, ProviderListQuestion, ProviderPage, fetch_described, fetch_page};
 pub use states::{DomainState, SetStates, set_states};
 

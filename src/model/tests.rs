@@ -49,6 +49,7 @@ mod replays;
 mod reshapes;
 mod spellings;
 mod suspension;
+mod types;
 mod unverified_searches;
 mod usages;
 mod workloads;

@@ -220,6 +220,22 @@ rules! {
         "rule:placement:resource_providers:list and rule:placement:resource_providers:usages",
         "List the domains of a dimension.",
     );
+    TYPES_LIST = authorize("placet:types:list", "rule:placement:resource_providers:list", "List types.");
+    TYPES_SHOW = authorize(
+        "placet:types:show",
+        "rule:placement:resource_providers:show",
+        "Show the properties of a type.",
+    );
+    TYPES_UPDATE = authorize(
+        "placet:types:update",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:traits:update",
+        "Set the properties of a type.",
+    );
+    TYPES_DELETE = authorize(
+        "placet:types:delete",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:traits:update",
+        "Delete the properties of a type.",
+    );
     DESCRIPTIONS_LIST = authorize(
         "placet:providers:list",
         "rule:placement:resource_providers:list",

@@ -48,7 +48,9 @@ pub use build::SHARING_TRAIT;
 pub use catalog::{Catalog, NameKinds};
 pub use change::{Delta, ProviderRow, SnapshotChange};
 pub use declarations::Declarations;
-pub use descriptions::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path, is_in_domain};
+pub use descriptions::{
+    BUILT_IN_PROPERTIES, Description, Properties, PropertyValue, ProviderState, domain_path, is_in_domain,
+};
 pub use ids::{AggregateId, ClassId, LANES, ProviderId, Slot, TraitId};
 pub use inventory::Inventory;
 pub use limits::NormalLimit;

@@ -27,7 +27,7 @@ pub static NOUN: Noun = Noun {
     name: "candidates",
     about: "Candidates in the native API: the query language of `GET /allocation_candidates` at its newest microversion, \
         and the order in which they are wanted.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<BesideQuery<AnswerParameters>>(
         "GET /v1/candidates",
         "List the best allocation candidates",

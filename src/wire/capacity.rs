@@ -23,7 +23,7 @@ use crate::search::{Purpose, Request};
 pub static NOUN: Noun = Noun {
     name: "capacity",
     about: "How many more consumers of a query fit, in all and by aggregate, domain or host.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<BesideQuery<CapacityParameters>>(
         "GET /v1/capacity",
         "Count how many more consumers of a query fit",

@@ -30,7 +30,7 @@ pub static NOUN: Noun = Noun {
     name: "claims",
     about: "Place and claim in one call. A consumer posts candidates in order of preference, or a query. placet, \
         which knows the newest state, claims the first candidate that fits, or the best that the query finds.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<PlaceParameters>(
         "POST /v1/claims",
         "Place and claim for up to 1000 consumers",

@@ -15,7 +15,7 @@ use crate::model::consumers::{ConsumerFilter, ListedConsumer};
 pub static NOUN: Noun = Noun {
     name: "consumers",
     about: "Consumers with their project, user and type, and with their allocations: who has what.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/consumers",
         "List consumers",

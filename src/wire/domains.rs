@@ -13,7 +13,7 @@ use crate::model::domains::{Amounts, DomainReport, Page};
 pub static NOUN: Noun = Noun {
     name: "domains",
     about: "What fails together, or is taken down together: the domains of a dimension with sums over their hosts.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/domains",
         "List the domains of a dimension",

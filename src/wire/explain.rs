@@ -19,7 +19,7 @@ pub static NOUN: Noun = Noun {
     name: "explain",
     about: "Why a query has no candidate, and what would help. The query is a query of `GET /v1/candidates` or of \
         `GET /allocation_candidates`.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<BesideQuery<ExplainParameters>>(
         "GET /v1/explain",
         "Explain why a query has no candidate",

@@ -16,7 +16,7 @@ use super::native::{
     Bounded, InDomain, Name, Named, NoParameters, Noun, NounOperation, PageLimit, Text, Uuid, Whole, read_body,
     read_query,
 };
-use super::providers::{PropertyBody, describe_reported};
+use super::providers::{PropertiesBody, describe_reported};
 use crate::error::Result;
 use crate::model::hosts::{Health, HostQuestion, HostReport, ReportedLease, ReportedProvider};
 use crate::model::inventories::Inventory;
@@ -28,7 +28,7 @@ pub static NOUN: Noun = Noun {
     name: "hosts",
     about: "Hosts whose agents report: what the agent owns below the host, and the lease by which the host counts as \
         alive.",
-    field: Some(("uuid", "The uuid of the host, which is a root provider.")),
+    fields: &[("uuid", "The uuid of the host, which is a root provider.")],
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/hosts",
@@ -126,7 +126,7 @@ struct ReportBody {
     kind: Option<Text<1, 255>>,
     /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
     #[serde(default)]
-    properties: BTreeMap<String, Option<PropertyBody>>,
+    properties: PropertiesBody,
     /// The domains by dimension, each a path such as `fd:/dc1/r0`.
     #[serde(default)]
     domains: BTreeMap<String, String>,
@@ -153,7 +153,7 @@ struct OwnProviderBody {
     kind: Option<Text<1, 255>>,
     /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
     #[serde(default)]
-    properties: BTreeMap<String, Option<PropertyBody>>,
+    properties: PropertiesBody,
     /// The domains by dimension, each a path such as `fd:/dc1/r0`.
     #[serde(default)]
     domains: BTreeMap<String, String>,

@@ -22,7 +22,7 @@ pub static NOUN: Noun = Noun {
     name: "limits",
     about: "The normal limit of a resource class: how far it may be used as a rule, below the capacity of each inventory. \
         What lies between the two is room for bad days.",
-    field: Some(("class", "The resource class, such as `VCPU`.")),
+    fields: &[("class", "The resource class, such as `VCPU`.")],
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/limits",

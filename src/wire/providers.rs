@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use self::answer::{PropertiesAnswer, properties_answer};
 use self::answer::{ProviderAnswer, ProviderList, answer};
 use self::body::{DescribeAllBody, DescribeBody, StateBody, describe};
-pub use self::body::{PropertyBody, describe_reported};
+pub use self::body::{MAX_TEXT, PropertiesBody, describe_reported, properties};
 use self::listing::{ListParameters, ProviderItem};
 pub use self::listing::{read_list, write_list, write_parts};
 use super::bad_request;
@@ -29,7 +30,7 @@ use crate::search::Description;
 pub static NOUN: Noun = Noun {
     name: "providers",
     about: "What a provider is: its type, typed properties, domains and state, with a generation of their own.",
-    field: Some(("uuid", "The provider's uuid.")),
+    fields: &[("uuid", "The provider's uuid.")],
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/providers",

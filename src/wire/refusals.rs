@@ -16,7 +16,7 @@ pub static NOUN: Noun = Noun {
     name: "refusals",
     about: "What got nothing, and why: the last 1000 searches without a candidate, and claims and workloads without a \
         place. Each process keeps its own in memory.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/refusals",
         "List what got nothing",

@@ -12,7 +12,7 @@ pub static NOUN: Noun = Noun {
     name: NATIVE_STEP,
     about: "placet's native API, below `/v1`. It has no microversions, because changes only add to it. Its errors always \
         have a `code`.",
-    field: None,
+    fields: &[],
     operations: &[native::NounOperation::new::<NoParameters>(
         "GET /v1/",
         "List the operations of the native API",

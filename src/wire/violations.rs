@@ -17,7 +17,7 @@ pub static NOUN: Noun = Noun {
     name: "violations",
     about: "Which rules of workloads are broken now, and which providers are used above a limit. What breaks a rule \
         stays where it is, until it is moved or leaves.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/violations",
         "List which rules of workloads are broken",

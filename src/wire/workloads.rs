@@ -36,10 +36,10 @@ pub static NOUN: Noun = Noun {
     name: "workloads",
     about: "A workload is a number of replicas with rules about where they stand to each other. Each replica is a \
         consumer with allocations, which OpenStack's routes show too.",
-    field: Some((
+    fields: &[(
         "workload_uuid",
         "The workload's uuid. The caller of the first `PUT` chooses the uuid.",
-    )),
+    )],
     operations: &[
         NounOperation::new::<ListParameters>(
             "GET /v1/workloads",

@@ -61,6 +61,21 @@ impl RequestContext {
         field.map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
+    /// A field of the path as a text of UTF-8: each character of a path is a byte.
+    ///
+    /// # Errors
+    /// [`Error::BadRequest`].
+    pub fn text_field(&self, name: &str) -> Result<String> {
+        let bytes = self
+            .field(name)
+            .chars()
+            .map(|byte| u8::try_from(byte).unwrap_or_default())
+            .collect();
+        String::from_utf8(bytes).map_err(|_| Error::BadRequest {
+            detail: format!("{name}: the text in the path is not UTF-8."),
+        })
+    }
+
     /// The prefix of a route in a link.
     pub fn prefix(&self) -> &str {
         &self.base_url.prefix

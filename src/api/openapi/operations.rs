@@ -97,7 +97,7 @@ fn parameters(rows: &[ServedRoute<'_>], served: Span, texts: &ApiTexts, schemas:
     let query = query
         .map(|name| of_query(name, served, schemas, texts))
         .unwrap_or_default();
-    of_path(newest.route.path, newest.description, schemas, texts)
+    of_path(newest.route, newest.description, schemas, texts)
         .into_iter()
         .chain(query)
         .chain((served != Span::Native).then_some(header))

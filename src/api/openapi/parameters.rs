@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::route::Route;
 use super::schemas::Schemas;
 use super::span::{Span, merged, one_of_steps};
 use super::texts::ApiTexts;
 
-/// The fields of a path.
-pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
-    let names = path
+/// The fields of a path. A field with the rest of a path has the keyword `x-may-have-slashes`: OpenAPI lacks a keyword
+/// for slashes.
+pub fn of_path(route: &Route, description: &Value, schemas: &Schemas<'_>, texts: &ApiTexts) -> Vec<Value> {
+    let takes_rest = |name: &str| route.takes_rest && route.path.ends_with(&format!("{{{name}}}"));
+    let names = route
+        .path
         .split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let parameters = names.map(|name| {
@@ -19,13 +23,17 @@ pub fn of_path(path: &str, description: &Value, schemas: &Schemas<'_>, texts: &A
             Value::String(schema_name) => schemas.newest(schema_name),
             inline => inline.clone(),
         };
-        json!({
+        let mut parameter = json!({
             "name": name,
             "in": "path",
             "required": true,
             "description": description["fields"][name].as_str().or(texts.word("path", "", name)).unwrap_or(name),
             "schema": schema,
-        })
+        });
+        if takes_rest(name) {
+            parameter["x-may-have-slashes"] = true.into();
+        }
+        parameter
     });
     parameters.collect()
 }

@@ -12,6 +12,7 @@ mod reshaper;
 mod resource_classes;
 mod resource_providers;
 mod traits;
+mod types;
 mod workloads;
 
 use super::state::ConsumerRow;

@@ -15,6 +15,8 @@ use crate::db::{DbConnection, DbResult, WriteError};
 /// A row without the key.
 pub trait OwnRow: Debug + Clone + PartialEq + Send + Sync + 'static {
     const TABLE: &'static str;
+    /// Whether the catalog of a snapshot has the rows. Peers read the rows again with the names of the classes.
+    const IS_DECLARED: bool = false;
 
     /// The rows with these keys. A key may have no row.
     fn rows(conn: &mut DbConnection, keys: &[&str]) -> DbResult<BTreeMap<String, Self>>;
@@ -67,6 +69,12 @@ impl OwnTables {
     pub fn are_changed(&self) -> bool {
         self.0.values().any(|entries| entries.are_changed())
     }
+
+    /// Whether declared rows changed.
+    pub fn are_declarations_changed(&self) -> bool {
+        let mut declared = self.0.values().filter(|entries| entries.are_declared());
+        declared.any(|entries| entries.are_changed())
+    }
 }
 
 impl Clone for OwnTables {
@@ -81,6 +89,7 @@ trait AnyEntries: Any + Debug + Send + Sync {
     fn read(&self, conn: &mut DbConnection) -> DbResult<Box<dyn AnyEntries>>;
     fn write(&self, conn: &mut DbConnection, now: NaiveDateTime) -> Result<(), WriteError>;
     fn are_changed(&self) -> bool;
+    fn are_declared(&self) -> bool;
 }
 
 impl<R: OwnRow> AnyEntries for Entries<String, R> {
@@ -99,5 +108,9 @@ impl<R: OwnRow> AnyEntries for Entries<String, R> {
 
     fn are_changed(&self) -> bool {
         is_changed(self)
+    }
+
+    fn are_declared(&self) -> bool {
+        R::IS_DECLARED
     }
 }

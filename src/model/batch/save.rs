@@ -29,7 +29,6 @@ use crate::db::engines::dialect::Precision;
 use crate::db::engines::guarded::GuardedWrite;
 use crate::db::{DbConnection, WriteError};
 use crate::model::claims::memory;
-use crate::model::limits::LimitRow;
 use crate::model::snapshot::committed::{Committed, Rewritten};
 use crate::search::{ClassId, Delta, Inventory, NameKinds, ProviderId, ProviderRow};
 pub use owner_ids::OwnerIds;
@@ -185,8 +184,7 @@ fn change_for_peers(state: &State, ids: &NewRowIds) -> Committed {
         .deltas
         .retain(|delta| !committed.reload.contains(&delta.provider));
     committed.names = NameKinds {
-        // Peers read the normal limits again with the names of the classes.
-        classes: is_changed(&state.classes) || state.own.tables.entries::<LimitRow>().is_some_and(is_changed),
+        classes: is_changed(&state.classes) || state.own.tables.are_declarations_changed(),
         traits: is_changed(&state.traits),
         aggregates: !state.new_aggregates.is_empty(),
     };

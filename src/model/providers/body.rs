@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::search::{Description, PropertyValue, ProviderState};
+use crate::search::{Description, Properties, PropertyValue, ProviderState};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
     #[serde(rename = "type")]
     kind: Option<String>,
-    properties: BTreeMap<String, Option<Property>>,
+    properties: StoredProperties,
     domains: BTreeMap<String, String>,
 }
+
+/// The properties, by name.
+type StoredProperties = BTreeMap<String, Option<Property>>;
 
 /// The text comes first: serde tries the variants in order, and builds an error sentence for each failed variant.
 #[derive(Serialize, Deserialize)]
@@ -34,17 +37,9 @@ pub fn encode(description: &Description) -> (&'static str, String) {
         state,
         is_unknown: _,
     } = description;
-    let property = |value: &PropertyValue| match value {
-        PropertyValue::Text(text) => Property::Text(text.to_string()),
-        PropertyValue::Boolean(boolean) => Property::Boolean(*boolean),
-        PropertyValue::Integer(integer) => Property::Integer(*integer),
-    };
     let body = Body {
         kind: kind.as_deref().map(str::to_owned),
-        properties: properties
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.as_ref().map(property)))
-            .collect(),
+        properties: properties_body(properties),
         domains: domains
             .iter()
             .map(|(dimension, path)| (dimension.to_string(), path.to_string()))
@@ -57,18 +52,9 @@ pub fn encode(description: &Description) -> (&'static str, String) {
 /// The description; `None` if this version of placet cannot read it.
 pub fn decode(state: &str, body: &str) -> Option<Description> {
     let body: Body = serde_json::from_str(body).ok()?;
-    let value = |value: Property| match value {
-        Property::Boolean(boolean) => PropertyValue::Boolean(boolean),
-        Property::Integer(integer) => PropertyValue::Integer(integer),
-        Property::Text(text) => PropertyValue::Text(text.into()),
-    };
     Some(Description {
         kind: body.kind.map(Arc::from),
-        properties: body
-            .properties
-            .into_iter()
-            .map(|(name, property)| (name.into(), property.map(value)))
-            .collect(),
+        properties: properties(body.properties),
         domains: body
             .domains
             .into_iter()
@@ -77,6 +63,40 @@ pub fn decode(state: &str, body: &str) -> Option<Description> {
         state: ProviderState::by_name(state)?,
         is_unknown: false,
     })
+}
+
+/// Properties alone, of a type.
+pub fn encode_properties(properties: &Properties) -> String {
+    serde_json::to_string(&properties_body(properties)).expect("texts and numbers can be written")
+}
+
+/// The properties; `None` if this version of placet cannot read them.
+pub fn decode_properties(body: &str) -> Option<Properties> {
+    serde_json::from_str(body).ok().map(properties)
+}
+
+fn properties_body(properties: &Properties) -> StoredProperties {
+    let property = |value: &PropertyValue| match value {
+        PropertyValue::Text(text) => Property::Text(text.to_string()),
+        PropertyValue::Boolean(boolean) => Property::Boolean(*boolean),
+        PropertyValue::Integer(integer) => Property::Integer(*integer),
+    };
+    let properties = properties.iter();
+    properties
+        .map(|(name, value)| (name.to_string(), value.as_ref().map(property)))
+        .collect()
+}
+
+fn properties(body: StoredProperties) -> Properties {
+    let value = |value: Property| match value {
+        Property::Boolean(boolean) => PropertyValue::Boolean(boolean),
+        Property::Integer(integer) => PropertyValue::Integer(integer),
+        Property::Text(text) => PropertyValue::Text(text.into()),
+    };
+    let properties = body.into_iter();
+    properties
+        .map(|(name, property)| (name.into(), property.map(value)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -91,9 +111,10 @@ mod tests {
             ("HasSSD", Some(PropertyValue::Boolean(true))),
             ("Hidden", None),
         ];
+        let properties: Properties = properties.map(|(name, value)| (name.into(), value)).into();
         let description = Description {
             kind: Some("NodeType01".into()),
-            properties: properties.map(|(name, value)| (name.into(), value)).into(),
+            properties: properties.clone(),
             domains: [("fault".into(), "fd:/dc1/r0".into())].into(),
             state: ProviderState::Draining,
             is_unknown: false,
@@ -102,5 +123,7 @@ mod tests {
         assert_eq!(decode(state, &body), Some(description));
         assert_eq!(decode("gone", &body), None);
         assert_eq!(decode("up", "{}"), None);
+        assert_eq!(decode_properties(&encode_properties(&properties)), Some(properties));
+        assert_eq!(decode_properties("[]"), None);
     }
 }

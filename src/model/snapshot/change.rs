@@ -22,7 +22,7 @@ struct ChangeBody {
     /// Ids of deleted providers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     x: Vec<i32>,
-    /// Whether to read the names of all classes again.
+    /// Whether to read the names of all classes again, and all declarations.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     rc: bool,
     /// Whether to read the names of all traits again.

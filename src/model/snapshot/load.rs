@@ -17,7 +17,7 @@ use crate::db::schema::{
     resource_provider_traits, resource_providers, traits,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::model::limits;
+use crate::model::{limits, types};
 use crate::search::{AggregateId, Catalog, ClassId, Declarations, NameKinds, ProviderRow, TraitId};
 
 /// The names of all classes, by id.
@@ -52,6 +52,7 @@ pub fn renewed_catalog(conn: &mut DbConnection, known: &Catalog, kinds: NameKind
 fn declarations(conn: &mut DbConnection) -> DbResult<Declarations> {
     Ok(Declarations {
         limits: limits::normal_limits(conn)?,
+        types: types::properties_of_types(conn)?,
         ..Declarations::default()
     })
 }

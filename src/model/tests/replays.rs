@@ -134,6 +134,7 @@ impl Side {
         assert_eq!(classes(snapshot.catalog()), classes(&catalog));
         let limits = |catalog: &crate::search::Catalog| catalog.normal_limits().collect::<Vec<_>>();
         assert_eq!(limits(snapshot.catalog()), limits(&catalog));
+        assert_eq!(snapshot.catalog().declarations(), catalog.declarations());
         assert_eq!(snapshot.len(), rows.len());
         for row in rows {
             let slot = snapshot

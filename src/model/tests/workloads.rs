@@ -44,8 +44,7 @@ use crate::model::workloads::{
     SpecRule, SpreadRule, delete, fetch, fetch_with_neighbours, put_with, report_job,
 };
 use crate::search::{Description, Interrupt, ProviderState, Request, SearchSettings};
-pub(super) use bodies::read;
-use bodies::stored;
+pub(super) use bodies::{read, stored};
 
 const WORKLOAD: u32 = 900;
 
@@ -60,7 +59,7 @@ pub(super) async fn describe(
     model.submit(description(host, generation, at, state)).await.unwrap();
 }
 
-fn description(host: u32, generation: Option<i64>, at: (&str, &str), state: ProviderState) -> DescribeAll {
+pub(super) fn description(host: u32, generation: Option<i64>, at: (&str, &str), state: ProviderState) -> DescribeAll {
     let domains = [("fault", at.0), ("upgrade", at.1)];
     let domains = domains.into_iter().filter(|(_, path)| *path != "-");
     let new = Describe {
@@ -186,6 +185,11 @@ fn no_place(refused: Result<Report>) -> NoPlace {
         Error::NoPlace { refusal } => (*refusal).clone(),
         other => panic!("{other:?}"),
     }
+}
+
+/// The numbers of the workloads with a broken rule, with the codes.
+pub(super) async fn violated(model: &Model) -> Vec<(u32, Vec<ReasonCode>)> {
+    violations::filtered(model, crate::model::violations::Filter::default()).await
 }
 
 /// The first reason of this code: requested and free.

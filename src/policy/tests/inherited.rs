@@ -36,11 +36,16 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
         ("allocations:delete", &["placet:workloads:delete"]),
         (
             "resource_providers:list",
-            &["placet:hosts:list", "placet:domains:list", "placet:providers:list"],
+            &[
+                "placet:hosts:list",
+                "placet:domains:list",
+                "placet:types:list",
+                "placet:providers:list",
+            ],
         ),
         (
             "resource_providers:show",
-            &["placet:hosts:show", "placet:providers:show"],
+            &["placet:hosts:show", "placet:types:show", "placet:providers:show"],
         ),
         (
             "resource_providers:usages",
@@ -48,9 +53,17 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
         ),
         (
             "resource_providers:update",
-            &["placet:hosts:report", "placet:providers:update"],
+            &[
+                "placet:hosts:report",
+                "placet:types:update",
+                "placet:types:delete",
+                "placet:providers:update",
+            ],
         ),
-        ("resource_providers:traits:update", &["placet:providers:update"]),
+        (
+            "resource_providers:traits:update",
+            &["placet:types:update", "placet:types:delete", "placet:providers:update"],
+        ),
         (
             "resource_providers:inventories:list",
             &["placet:explain:show", "placet:limits:list"],

@@ -17,8 +17,8 @@ pub struct Noun {
     pub name: &'static str,
     /// A paragraph of introduction.
     pub about: &'static str,
-    /// The field of paths, with a text.
-    pub field: Option<(&'static str, &'static str)>,
+    /// The fields of paths, each with a text.
+    pub fields: &'static [(&'static str, &'static str)],
     pub operations: &'static [NounOperation],
 }
 
@@ -114,8 +114,9 @@ impl Noun {
                 "answers": {status: {}},
                 "refusals": refusals.collect::<Vec<_>>(),
             });
-            if let Some((name, about)) = self.field.filter(|_| operation.route.contains('{')) {
-                text["fields"] = json!({name: about});
+            let fields = self.fields.iter();
+            for (name, about) in fields.filter(|(name, _)| operation.route.contains(&format!("{{{name}}}"))) {
+                text["fields"][name] = (*about).into();
             }
             text["query"] = requests.add(operation.parameters);
             if let Some(schema) = operation.body {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::body::PropertyBody;
 use crate::model::providers::Described;
-use crate::search::ProviderState;
+use crate::search::{Properties, ProviderState};
 use crate::wire::native::Name;
 
 /// The note beside the state of a sharing provider.
@@ -26,7 +26,7 @@ pub struct ProviderAnswer<'a> {
     #[serde(rename = "type")]
     kind: Option<&'a str>,
     /// The properties by name. `null` hides an inherited property.
-    properties: BTreeMap<&'a str, Option<PropertyBody>>,
+    properties: PropertiesAnswer<'a>,
     /// The domains by dimension, each a path: `fd:/dc1/r0`.
     domains: BTreeMap<&'a str, &'a str>,
     /// `up`, `draining`, `off` or `lost`. Only a host with the state `up` gets anything new.
@@ -35,6 +35,9 @@ pub struct ProviderAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
+
+/// Properties by name.
+pub type PropertiesAnswer<'a> = BTreeMap<&'a str, Option<PropertyBody>>;
 
 #[derive(Serialize, JsonSchema)]
 pub struct ProviderList<'a> {
@@ -47,18 +50,23 @@ pub struct ProviderList<'a> {
 /// The description of a provider in an answer.
 pub fn answer(described: &Described) -> ProviderAnswer<'_> {
     let description = &described.description;
-    let properties = description.properties.iter();
     let domains = description.domains.iter();
     ProviderAnswer {
         uuid: &described.uuid,
         name: &described.name,
         generation: described.generation,
         kind: description.kind.as_deref(),
-        properties: properties
-            .map(|(name, value)| (&**name, value.clone().map(PropertyBody)))
-            .collect(),
+        properties: properties_answer(&description.properties),
         domains: domains.map(|(dimension, path)| (&**dimension, &**path)).collect(),
         state: Name(description.state),
         note: described.nova_still_claims.then_some(NOVA_STILL_CLAIMS),
     }
+}
+
+/// Properties in an answer.
+pub fn properties_answer(properties: &Properties) -> PropertiesAnswer<'_> {
+    let properties = properties.iter();
+    properties
+        .map(|(name, value)| (&**name, value.clone().map(PropertyBody)))
+        .collect()
 }

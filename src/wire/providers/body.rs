@@ -9,7 +9,9 @@ use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::providers::Describe;
-use crate::search::{BUILT_IN_PROPERTIES, Description, PropertyValue, ProviderState, domain_path};
+use crate::search::{
+    BUILT_IN_PROPERTIES, Description, HOST_DIMENSION, Properties, PropertyValue, ProviderState, domain_path,
+};
 use crate::wire::native::{Bounded, Ignored, Name, Named, Nullable, Text, Uuid};
 use crate::wire::text_form::{mistake, mistake_of_path};
 
@@ -18,7 +20,7 @@ const MAX_PROPERTIES: usize = 64;
 /// The most domains of a provider, each in a dimension of its own.
 const MAX_DOMAINS: usize = 16;
 /// The most characters of a name, a text or a type.
-const MAX_TEXT: usize = 255;
+pub const MAX_TEXT: usize = 255;
 /// The most characters of a provider's name.
 const MAX_NAME: usize = 200;
 /// The most characters of a domain.
@@ -69,7 +71,7 @@ pub struct DescribeBody {
     kind: Option<Text<1, MAX_TEXT>>,
     /// The properties by name: texts, booleans or whole numbers of 64 bits. `null` hides an inherited property.
     #[serde(default)]
-    properties: BTreeMap<String, Option<PropertyBody>>,
+    properties: PropertiesBody,
     /// The domains by dimension, each a path such as `fd:/dc1/r0`.
     #[serde(default)]
     domains: BTreeMap<String, String>,
@@ -80,6 +82,9 @@ pub struct DescribeBody {
     #[serde(rename = "note")]
     _note: Option<Ignored>,
 }
+
+/// Properties by name.
+pub type PropertiesBody = BTreeMap<String, Option<PropertyBody>>;
 
 /// The value of a property.
 #[derive(JsonSchema)]
@@ -161,7 +166,7 @@ pub fn describe(
         generation: body.generation.0,
         description: Description {
             kind: kind.map(Into::into),
-            properties: properties(path, body.properties, before, mistakes),
+            properties: properties(path, body.properties, &before.properties, mistakes),
             domains: domains(path, body.domains, before, mistakes),
             state: body.state.0,
             is_unknown: false,
@@ -170,11 +175,7 @@ pub fn describe(
 }
 
 /// The type, the properties and the domains of a report.
-type ReportedParts = (
-    Option<Text<1, MAX_TEXT>>,
-    BTreeMap<String, Option<PropertyBody>>,
-    BTreeMap<String, String>,
-);
+type ReportedParts = (Option<Text<1, MAX_TEXT>>, PropertiesBody, BTreeMap<String, String>);
 
 /// Checks the description of a provider in a report, as [`describe`]. `state` is that of a new provider.
 pub fn describe_reported(
@@ -197,12 +198,8 @@ pub fn describe_reported(
     describe(provider.to_owned(), path, body, &Description::default(), mistakes)
 }
 
-fn properties(
-    path: &str,
-    given: BTreeMap<String, Option<PropertyBody>>,
-    before: &Description,
-    mistakes: &mut Vec<String>,
-) -> BTreeMap<Arc<str>, Option<PropertyValue>> {
+/// Checks properties. `before` are the properties before a patch.
+pub fn properties(path: &str, given: PropertiesBody, before: &Properties, mistakes: &mut Vec<String>) -> Properties {
     check_count(&format!("{path}properties"), given.len(), MAX_PROPERTIES, mistakes);
     let mut properties = BTreeMap::new();
     for (name, value) in given {
@@ -215,7 +212,7 @@ fn properties(
             ));
         }
         let value = value.map(|property| property.0);
-        let is_known = before.properties.get(name.as_str()) == Some(&value);
+        let is_known = before.get(name.as_str()) == Some(&value);
         if let Some(PropertyValue::Text(text)) = &value {
             if text.chars().count() > MAX_TEXT {
                 mistakes.push(format!("{path} is a text of more than {MAX_TEXT} characters"));
@@ -238,6 +235,25 @@ fn is_property_name(name: &str) -> bool {
             .all(|c| is_first(c) || c.is_ascii_digit() || c == '.' || c == '-')
 }
 
+/// Checks the length and the levels of the path of a domain.
+fn check_levels(path: &str, domain: &str, max: usize, mistakes: &mut Vec<String>) {
+    if domain.contains("//") {
+        mistakes.push(format!("{path}: a level of the path is empty, because of //"));
+    }
+    check_length(path, domain, max, mistakes);
+}
+
+/// Checks the name of a dimension.
+fn check_dimension(path: &str, dimension: &str, mistakes: &mut Vec<String>) {
+    if !is_property_name(dimension) {
+        mistakes.push(format!(
+            "{path}: a dimension begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
+        ));
+    } else if dimension == HOST_DIMENSION {
+        mistakes.push(format!("{path} is built in: each host is a domain of its own"));
+    }
+}
+
 fn domains(
     path: &str,
     given: BTreeMap<String, String>,
@@ -248,18 +264,9 @@ fn domains(
     let mut domains = BTreeMap::new();
     for (dimension, value) in given {
         let path = format!("{path}domains.{dimension}");
-        if !is_property_name(&dimension) {
-            mistakes.push(format!(
-                "{path}: a dimension begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"
-            ));
-        } else if dimension == "host" {
-            mistakes.push(format!("{path} is built in: each host is a domain of its own"));
-        }
+        check_dimension(&path, &dimension, mistakes);
         let domain = domain_path(&value);
-        if domain.contains("//") {
-            mistakes.push(format!("{path}: a level of the path is empty, because of //"));
-        }
-        check_length(&path, domain, MAX_PATH, mistakes);
+        check_levels(&path, domain, MAX_PATH, mistakes);
         let is_known = before.domains.get(dimension.as_str()).map(|known| &**known) == Some(domain);
         if let Some(mistake) = mistake_of_path(domain).filter(|_| !is_known) {
             mistakes.push(format!("{path}: a level of the path {mistake}"));

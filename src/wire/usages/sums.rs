@@ -17,7 +17,7 @@ use crate::wire::text_form::check;
 pub static NOUN: Noun = Noun {
     name: "usage_sums",
     about: "Sums of usages by resource class, aggregate, domain, root provider, project or consumer type.",
-    field: None,
+    fields: &[],
     operations: &[NounOperation::new::<ListParameters>(
         "GET /v1/usages",
         "List sums of usages",

@@ -21,7 +21,7 @@ pub const RARE: usize = MANY;
 const PLACES: usize = 10;
 
 /// placet's tables whose rows are made above, by requests, or by processes.
-const NOT_FILLED: [&str; 11] = [
+const NOT_FILLED: [&str; 12] = [
     "placet_migrations",
     "placet_writers",
     "placet_changes",
@@ -30,6 +30,7 @@ const NOT_FILLED: [&str; 11] = [
     "placet_hosts",
     "placet_claims",
     "placet_descriptions",
+    "placet_types",
     "placet_workloads",
     "placet_neighbours",
     "placet_replicas",
@@ -107,6 +108,10 @@ pub fn rows() -> String {
         format!(
             r#"placet_hosts (host, created_at, body)
              SELECT 'CUSTOM_' || i, {now}, '{{"description":null,"providers":[]}}' FROM n"#
+        ),
+        format!(
+            r#"placet_types (name, created_at, generation, body)
+             SELECT 'TYPE_' || i, {now}, 1, '{{"CUSTOM_1": 1, "CUSTOM_2": "x"}}' FROM n"#
         ),
         format!(
             "placet_workloads (uuid, project_id, name, user_id, created_at, generation, revision, body, named)

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use super::super::{Inventory, Level, uuid};
 use super::{descriptions, hosts, workloads};
 use crate::db::schema::{
-    consumers, placet_descriptions, placet_limits, placet_workloads, resource_providers as provider_rows,
+    consumers, placet_descriptions, placet_limits, placet_types, placet_workloads, resource_providers as provider_rows,
 };
 use crate::db::{DbConnection, DbResult};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release, Takeover};
@@ -54,12 +54,14 @@ impl Rng {
     }
 }
 
-/// The generations before the batch, as far as a client can know: by uuid, and by class for limits.
+/// The generations before the batch, as far as a client can know: by uuid, by class for limits, and
+/// by name for types.
 pub struct Known {
     pub providers: HashMap<String, i64>,
     pub consumers: HashMap<String, i64>,
     pub descriptions: HashMap<String, i64>,
     pub limits: HashMap<String, i64>,
+    pub types: HashMap<String, i64>,
     pub workloads: HashMap<String, i64>,
     /// How often workloads whose rules name a workload changed.
     pub named: HashMap<String, i64>,
@@ -72,6 +74,7 @@ impl Known {
         let consumers = consumers::table.select((consumers::uuid, consumers::generation));
         let described = placet_descriptions::table.select((placet_descriptions::uuid, placet_descriptions::generation));
         let limits = placet_limits::table.select((placet_limits::resource_class, placet_limits::generation));
+        let types = placet_types::table.select((placet_types::name, placet_types::generation));
         let workloads = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::generation));
         let named = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::named));
         Ok(Known {
@@ -79,6 +82,7 @@ impl Known {
             consumers: wide(consumers.load(conn)?),
             descriptions: wide(described.load(conn)?),
             limits: limits.load::<(String, i64)>(conn)?.into_iter().collect(),
+            types: types.load::<(String, i64)>(conn)?.into_iter().collect(),
             workloads: workloads.load::<(String, i64)>(conn)?.into_iter().collect(),
             named: named.load::<(String, i64)>(conn)?.into_iter().collect(),
         })
@@ -219,7 +223,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
             let class = rng.of(&CLASSES);
             descriptions::set_limit(rng, known, class)
         }
-        26..42 => on_inventories(rng, known),
+        26..28 => descriptions::on_types(rng, known),
+        28..42 => on_inventories(rng, known),
         42..54 => on_traits_and_aggregates(rng, known),
         54..58 => on_classes(rng),
         58..60 => hosts::report(rng),

@@ -1,11 +1,11 @@
-//! Random descriptions of few providers with few words, and random normal limits.
+//! Random descriptions of few providers with few words, and random normal limits and types.
 
 use std::sync::Arc;
 
 use super::commands::{Known, Rng, provider};
 use crate::model::batch::command::{Command, Write};
-use crate::model::limits;
 use crate::model::providers::{Describe, DescribeAll, DomainState, SetStates};
+use crate::model::{limits, types};
 use crate::search::{Description, Domain, NormalLimit, PropertyValue, ProviderState};
 
 pub const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
@@ -67,6 +67,21 @@ pub fn set_states(rng: &mut Rng) -> Command {
         state: state(rng),
     };
     SetStates { hosts, wanted }.into_command()
+}
+
+/// Sets or deletes the properties of a type.
+pub fn on_types(rng: &mut Rng, known: &Known) -> Command {
+    let name = rng.of(&["big", "small"]).to_owned();
+    let generation = generation(rng, known.types.get(&name));
+    if rng.chance(25) {
+        return types::Delete { name, generation }.into_command();
+    }
+    types::Set {
+        name,
+        generation,
+        properties: description(rng).properties,
+    }
+    .into_command()
 }
 
 pub fn description(rng: &mut Rng) -> Description {

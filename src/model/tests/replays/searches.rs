@@ -25,6 +25,7 @@ const SETTINGS_SEED: u64 = 7;
 
 /// The tables: the rows and the descriptions of providers.
 struct Tables {
+    catalog: Catalog,
     rows: BTreeMap<ProviderId, ProviderRow>,
     descriptions: BTreeMap<ProviderId, Description>,
 }
@@ -35,9 +36,13 @@ pub fn check(snapshot: &Arc<Snapshot>, conn: &mut DbConnection) {
     let rows: Vec<ProviderRow> = rows.collect();
     let descriptions = providers::of_reloaded(conn, &rows).unwrap().into_iter().collect();
     let rows = rows.into_iter().map(|row| (row.id, row)).collect();
-    let tables = Tables { rows, descriptions };
+    let tables = Tables {
+        catalog,
+        rows,
+        descriptions,
+    };
     check_conditions(snapshot, &tables);
-    check_normal_limit(snapshot, &tables, &catalog, conn);
+    check_normal_limit(snapshot, &tables, conn);
 }
 
 fn check_conditions(snapshot: &Arc<Snapshot>, tables: &Tables) {
@@ -66,9 +71,12 @@ fn check_conditions(snapshot: &Arc<Snapshot>, tables: &Tables) {
     }
 }
 
-fn check_normal_limit(snapshot: &Arc<Snapshot>, tables: &Tables, catalog: &Catalog, conn: &mut DbConnection) {
+fn check_normal_limit(snapshot: &Arc<Snapshot>, tables: &Tables, conn: &mut DbConnection) {
     let limit = LimitRow::rows(conn, &["VCPU"]).unwrap().remove("VCPU");
-    let (class, limit) = (catalog.class_id("VCPU").unwrap(), limit.and_then(|row| row.normal));
+    let (class, limit) = (
+        tables.catalog.class_id("VCPU").unwrap(),
+        limit.and_then(|row| row.normal),
+    );
     let unlimited = request("", "", None, false);
     let settings = SearchSettings::uncut(SETTINGS_SEED);
     let within = search::for_purpose(snapshot, Purpose::Normal, &unlimited, &settings).unwrap();
@@ -140,13 +148,38 @@ impl Tables {
         let property = |name: &str| match name {
             "NodeName" => Some(PropertyValue::Text(self.rows[&id].name.clone())),
             "ProviderType" => self.said(id, |own| own.kind.clone()).map(PropertyValue::Text),
-            name => self.said(id, |own| own.properties.get(name).cloned()).flatten(),
+            name => self.said(id, |own| self.stated(own, name)).flatten(),
         };
         condition.parse::<search::Expression>().unwrap().judge(property) == Truth::True
     }
 
+    /// The statement about a property: of the description, or of the type.
+    fn stated(&self, own: &Description, name: &str) -> Option<Option<PropertyValue>> {
+        let of_type = || self.catalog.declarations().types.get(own.kind.as_ref()?)?.get(name);
+        own.properties.get(name).or_else(of_type).cloned()
+    }
+
+    /// The domain of the aggregates of a provider.
+    fn of_aggregates(&self, row: &ProviderRow) -> Option<Arc<str>> {
+        let domains = self.catalog.declarations().domains.iter();
+        let is_member = |uuid: &str| {
+            let aggregate = self.catalog.aggregate_id(uuid);
+            aggregate.is_some_and(|id| row.aggregates.contains(&id))
+        };
+        let paths = domains.filter(|(_, uuid)| is_member(uuid));
+        let paths: Vec<&Arc<str>> = paths.map(|((_, path), _)| path).collect();
+        let has_inside = |path: &str| paths.iter().any(|other| other.starts_with(&format!("{path}/")));
+        paths
+            .iter()
+            .filter(|path| !has_inside(path))
+            .min()
+            .map(|path| Arc::clone(path))
+    }
+
     fn is_in(&self, id: ProviderId, top: &str) -> bool {
-        let path = self.said(id, |own| own.domains.get("fault").cloned());
+        let described = self.said(id, |own| own.domains.get("fault").cloned());
+        let of_aggregates = || self.lineage(id).into_iter().find_map(|row| self.of_aggregates(row));
+        let path = described.or_else(of_aggregates);
         path.is_some_and(|path| path.split('/').take(top.split('/').count()).eq(top.split('/')))
     }
 

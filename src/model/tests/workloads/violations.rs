@@ -50,7 +50,7 @@ fn codes(found: &[Violated]) -> Vec<(u32, Vec<ReasonCode>)> {
     found.collect()
 }
 
-async fn filtered(model: &Model, filter: Filter) -> Vec<(u32, Vec<ReasonCode>)> {
+pub async fn filtered(model: &Model, filter: Filter) -> Vec<(u32, Vec<ReasonCode>)> {
     let page = Page { filter, ..page(1_000) };
     codes(&listed(model, page).await.0)
 }
