@@ -168,7 +168,8 @@ CREATE TABLE /*! IF NOT EXISTS */ placet_leases (
 CREATE INDEX /*M! IF NOT EXISTS */ placet_leases_health_held_until_idx ON placet_leases (health, held_until);
 
 -- migration 0010
--- The properties of the types of providers (/v1/types, docs/types.md).
+-- The properties of the types of providers (/v1/types, docs/types.md), and the aggregates of domains
+-- (/v1/domains/{dimension}/{path}, docs/types.md).
 
 CREATE TABLE /*! IF NOT EXISTS */ placet_types (
     name VARCHAR(255) {exact} NOT NULL,
@@ -177,4 +178,14 @@ CREATE TABLE /*! IF NOT EXISTS */ placet_types (
     generation BIGINT NOT NULL,
     body {long text} /*! CHARACTER SET utf8mb4 */ NOT NULL,
     PRIMARY KEY (name)
+) /*! ENGINE=InnoDB */;
+
+CREATE TABLE /*! IF NOT EXISTS */ placet_domains (
+    dimension VARCHAR(255) {exact} NOT NULL,
+    path VARCHAR(255) {exact} NOT NULL,
+    created_at {time} NOT NULL,
+    updated_at {time},
+    generation BIGINT NOT NULL,
+    aggregate VARCHAR(36) {exact} NOT NULL,
+    PRIMARY KEY (dimension, path)
 ) /*! ENGINE=InnoDB */;

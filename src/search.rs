@@ -54,7 +54,7 @@ mod tests;
 pub use crate::interrupt::Interrupt;
 pub use best::{Ranked, Scored, best};
 pub use block_walk::SharedOrder;
-pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts};
+pub use by_host::{HostCosts, best_in_host, best_of_each_host, each_host, eligible_hosts, hosts_within};
 pub use candidate::{Candidate, Placement};
 pub use candidates::{candidates, check_interrupt};
 pub use explanation::{
@@ -75,7 +75,7 @@ pub use sequence::{CandidateSequence, PlannedUsage};
 pub use settings::{SearchLimits, SearchSettings, TreeOrder};
 pub use snapshot::{
     AggregateId, AmountRule, BUILT_IN_PROPERTIES, BlockSlots, Catalog, ClassId, Declarations, Delta, Description,
-    Inventory, LANES, NameKinds, NormalLimit, Properties, PropertyValue, ProviderId, ProviderRow, ProviderState,
-    SHARING_TRAIT, Slot, Snapshot, SnapshotChange, TraitId, domain_path, is_in_domain,
+    DomainKey, Inventory, LANES, NameKinds, NormalLimit, Properties, PropertyValue, ProviderId, ProviderRow,
+    ProviderState, SHARING_TRAIT, Slot, Snapshot, SnapshotChange, TraitId, domain_path, is_in_domain,
 };
 pub use totals::{AggregateTotals, ClassTotals, CloudTotals, totals};

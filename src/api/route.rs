@@ -166,7 +166,7 @@ impl Route {
         self
     }
 
-    /// The last field takes the rest of a path: a text with slashes, such as a type.
+    /// The last field takes the rest of a path: a text with slashes, such as the path of a domain.
     pub const fn with_rest(mut self) -> Route {
         self.takes_rest = true;
         self
@@ -311,9 +311,13 @@ mod tests {
     }
 
     #[test]
-    fn the_field_of_a_type_takes_the_rest_of_a_path() {
+    fn the_last_field_of_a_domain_and_of_a_type_takes_the_rest_of_a_path() {
         for (path, fields) in [
-            ("/v1/types/a", &[("name", "a")][..]),
+            (
+                "/v1/domains/fault/fd:/dc1/r0",
+                &[("dimension", "fault"), ("path", "fd:/dc1/r0")][..],
+            ),
+            ("/v1/domains/fault//dc1", &[("dimension", "fault"), ("path", "/dc1")]),
             ("/v1/types/a/b", &[("name", "a/b")]),
         ] {
             let route = ROUTES.iter().find(|route| route.matches(path)).expect(path);
@@ -321,7 +325,8 @@ mod tests {
             let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (*name, text.as_str())).collect();
             assert_eq!(found, fields);
         }
-        assert_eq!(paths("/v1/types/"), [""; 0]);
+        assert_eq!(paths("/v1/domains/fault/"), [""; 0]);
+        assert_eq!(paths("/v1/domains//r0"), [""; 0]);
     }
 
     #[test]

@@ -43,6 +43,7 @@ const USAGES: &str = "/usages";
 const NATIVE: &str = "/v1/";
 const NATIVE_CANDIDATES: &str = "/v1/candidates";
 const DOMAINS: &str = "/v1/domains";
+const DOMAIN: &str = "/v1/domains/{dimension}/{path}";
 const EXPLAIN: &str = "/v1/explain";
 const DESCRIPTIONS: &str = "/v1/providers";
 const DESCRIPTION: &str = "/v1/providers/{uuid}";
@@ -188,6 +189,18 @@ pub static ROUTES: &[Route] = &[
         .with_pages()
         .native(),
     Route::get(DOMAINS, &rules::DOMAINS_LIST, handler!(domains::list)).native(),
+    Route::get(DOMAIN, &rules::DOMAINS_SHOW, handler!(domains::show))
+        .with_rest()
+        .native(),
+    Route::put(DOMAIN, &rules::DOMAINS_UPDATE, handler!(domains::set))
+        .with_rest()
+        .native(),
+    Route::patch(DOMAIN, &rules::DOMAINS_UPDATE, handler!(domains::patch))
+        .with_rest()
+        .native(),
+    Route::delete(DOMAIN, &rules::DOMAINS_DELETE, handler!(domains::delete))
+        .with_rest()
+        .native(),
     Route::get(EXPLAIN, &rules::EXPLAIN_SHOW, handler!(explain::show)).native(),
     Route::get(DESCRIPTIONS, &rules::DESCRIPTIONS_LIST, handler!(providers::list))
         .with_pages()

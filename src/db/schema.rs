@@ -203,6 +203,16 @@ own_tables! {
         body -> Text,
     }
 
+    /// The domains whose hosts are the members of an aggregate (`/v1/domains/{dimension}/{path}`).
+    placet_domains (dimension, path) {
+        dimension -> Text,
+        path -> Text,
+        created_at -> Timestamp,
+        updated_at -> Nullable<Timestamp>,
+        generation -> BigInt,
+        aggregate -> Text,
+    }
+
     /// Workloads (`/v1/workloads`). `body` is the workload's request. `named` is the number of changes of workloads
     /// whose rules name this workload.
     placet_workloads (uuid) {

@@ -1,76 +1,33 @@
 //! The domains of each dimension, as sums over their hosts (`/v1/domains`).
 
+mod counted_elsewhere;
+mod declared;
+mod report;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+pub use self::counted_elsewhere::HostElsewhere;
+pub use self::declared::{DeclaredDomain, DeclaredKey, Delete, DomainRow, Set, aggregates_of_domains, fetch};
+pub use self::report::{Amounts, DomainReport, Loss};
 use super::Model;
 use super::pages::PAGE_BYTES;
 use super::workloads::too_long;
 use crate::caller::CallerKey;
 use crate::error::Result;
 use crate::interrupt::{Interrupt, OPERATIONS_A_STEP};
-use crate::search::snapshot::is_in_domain;
-use crate::search::{ClassId, HOST_DIMENSION, ProviderState, Slot, Snapshot};
+use crate::search::snapshot::{by_levels, is_in_domain};
+use crate::search::{ClassId, HOST_DIMENSION, HostConditions, ProviderState, Slot, Snapshot, hosts_within};
 
 /// The domains of more providers take longer than [`crate::pools::INLINE_TIME`].
 const MAX_INLINE_PROVIDERS: usize = 300;
 
-/// The length of a report without paths and amounts, and of the quotes, colon and comma of an amount.
-const MEMBERS_BYTES: usize = 180;
-const PUNCTUATION_BYTES: usize = 4;
-
-/// Amounts by class. A limit may be 2^62, so sums over hosts are wider than a limit.
-pub type Amounts = BTreeMap<Arc<str>, i128>;
-
-/// A domain with the hosts in the domain itself and in the domains inside.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct DomainReport {
-    pub path: String,
-    /// The path of the parent domain; `None` at the top.
-    pub parent: Option<String>,
-    pub hosts: usize,
-    /// Hosts that are up.
-    pub eligible_hosts: usize,
-    /// Of all hosts, with the providers below each host.
-    pub capacity: Amounts,
-    pub usage: Amounts,
-    /// Whether the domain has more hosts than its smallest sibling with an eligible host.
-    pub is_heavy: bool,
-    pub loss: Loss,
-}
-
-impl DomainReport {
-    /// The approximate length in the answer.
-    fn bytes(&self) -> usize {
-        let Loss {
-            free_elsewhere,
-            missing,
-            ..
-        } = &self.loss;
-        let amounts = [&self.capacity, &self.usage, free_elsewhere, missing]
-            .into_iter()
-            .flatten();
-        let paths = self.path.len() + self.parent.as_ref().map_or(0, String::len);
-        let of_amounts = amounts.map(|(class, amount)| class.len() + digits(*amount) + PUNCTUATION_BYTES);
-        MEMBERS_BYTES + paths + of_amounts.sum::<usize>()
-    }
-}
-
-/// The consequences of the loss of a domain.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Loss {
-    /// The domains with an eligible host below the same parent, including the domain itself.
-    pub siblings: usize,
-    /// The free amounts of eligible hosts outside of the domain.
-    pub free_elsewhere: Amounts,
-    /// The usage in the domain beyond `free_elsewhere`; only classes whose free amounts are too small.
-    pub missing: Amounts,
-}
-
 /// A page of the domains of a dimension.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Page {
     pub dimension: String,
+    /// Only hosts with these conditions count.
+    pub of_hosts: HostConditions,
     pub limit: usize,
     /// The path after which the page begins.
     pub after: Option<String>,
@@ -148,10 +105,23 @@ type Free = HashMap<ClassId, i128>;
 /// # Errors
 /// [`crate::error::Error::Busy`] if the search was interrupted.
 pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Result<PageOfDomains> {
-    let hosts = HostsByPath::of(snapshot, &page.dimension, interrupt)?;
-    let domains = hosts.count_domains(snapshot, interrupt)?;
+    let mut all = Vec::new();
+    for host in hosts_within(snapshot, &page.of_hosts) {
+        go_on(interrupt)?;
+        all.push(host);
+    }
+    let declared = declared_paths(snapshot, page);
+    let elsewhere = counted_elsewhere::CountedElsewhere::of(snapshot, (&all, &declared), &page.dimension, interrupt)?;
+    let hosts = HostsByPath::of(snapshot, (&all, &page.dimension), interrupt)?;
+    let mut domains = hosts.count_domains(snapshot, interrupt)?;
+    if page.of_hosts == HostConditions::default() {
+        let paths = declared.keys().flat_map(|path| prefixes(path));
+        paths.for_each(|path| {
+            domains.entry(path).or_default();
+        });
+    }
     let siblings = siblings(&domains, interrupt)?;
-    let free = free(snapshot, interrupt)?;
+    let free = free(snapshot, &all, interrupt)?;
     let (paths, mut has_more) = first_paths(&domains, page);
     let (mut reports, mut bytes): (Vec<DomainReport>, usize) = (Vec::new(), 0);
     for path in paths {
@@ -163,12 +133,24 @@ pub fn page_of(snapshot: &Snapshot, page: &Page, interrupt: &Interrupt) -> Resul
         interrupt.spend(free.len() as u64 / OPERATIONS_A_STEP);
         let sums = hosts.sum(snapshot, path, interrupt)?;
         let counts = (&domains[path], siblings.get(&parent(path)));
-        let report = report(snapshot, path, counts, (&sums, &free));
+        let report = DomainReport {
+            aggregate: declared.get(path).map(|uuid| Arc::clone(uuid)),
+            counted_elsewhere: elsewhere.of_domain(path),
+            ..report(snapshot, path, counts, (&sums, &free))
+        };
         bytes += report.bytes();
         reports.push(report);
     }
     let next = reports.last().filter(|_| has_more).map(|last| last.path.clone());
     Ok((reports, next))
+}
+
+/// The paths and aggregates of the declared domains of the dimension.
+fn declared_paths<'s>(snapshot: &'s Snapshot, page: &Page) -> BTreeMap<&'s str, &'s Arc<str>> {
+    let domains = &snapshot.catalog().declarations().domains;
+    let declared = domains.iter();
+    let declared = declared.filter(|((dimension, _), _)| **dimension == *page.dimension);
+    declared.map(|((_, path), uuid)| (&**path, uuid)).collect()
 }
 
 /// The first paths after the beginning of the page, in order, and whether there are more paths.
@@ -189,19 +171,23 @@ fn first_paths<'s>(domains: &HashMap<&'s str, HostsOfDomain>, page: &Page) -> (V
 struct HostsByPath<'s>(Vec<(&'s str, Slot)>);
 
 impl<'s> HostsByPath<'s> {
-    fn of(snapshot: &'s Snapshot, dimension: &str, interrupt: &Interrupt) -> Result<HostsByPath<'s>> {
+    fn of(
+        snapshot: &'s Snapshot,
+        (hosts, dimension): (&[Slot], &str),
+        interrupt: &Interrupt,
+    ) -> Result<HostsByPath<'s>> {
         let mut found = Vec::new();
-        for host in hosts(snapshot) {
+        for &host in hosts {
             go_on(interrupt)?;
             found.extend(snapshot.domain(host, dimension).map(|path| (&**path, host)));
         }
-        found.sort_unstable_by(|(one, _), (other, _)| in_order(one).cmp(in_order(other)));
+        found.sort_unstable_by(|(one, _), (other, _)| by_levels(one).cmp(by_levels(other)));
         Ok(HostsByPath(found))
     }
 
     /// The hosts in the domain `path` and in the domains inside.
     fn in_domain(&self, path: &str) -> &[(&'s str, Slot)] {
-        let begin = self.0.partition_point(|(host, _)| in_order(host).lt(in_order(path)));
+        let begin = self.0.partition_point(|(host, _)| by_levels(host).lt(by_levels(path)));
         let rest = &self.0[begin..];
         &rest[..rest.partition_point(|(host, _)| is_in_domain(host, path))]
     }
@@ -240,16 +226,10 @@ impl<'s> HostsByPath<'s> {
     }
 }
 
-/// A path as bytes whose order puts the paths in a domain next to each other. By its own bytes, `/a-b` would be between
-/// `/a` and `/a/b`. No path has a NUL.
-fn in_order(path: &str) -> impl Iterator<Item = u8> {
-    path.bytes().map(|byte| if byte == b'/' { 0 } else { byte })
-}
-
-/// The free amounts of all eligible hosts.
-fn free(snapshot: &Snapshot, interrupt: &Interrupt) -> Result<Free> {
+/// The free amounts of the eligible among these hosts.
+fn free(snapshot: &Snapshot, hosts: &[Slot], interrupt: &Interrupt) -> Result<Free> {
     let mut free = Free::new();
-    for host in hosts(snapshot) {
+    for &host in hosts {
         go_on(interrupt)?;
         if snapshot.state(host) == ProviderState::Up {
             for (class, capacity, used) in amounts(snapshot, host) {
@@ -302,6 +282,8 @@ fn report(
     DomainReport {
         path: path.to_owned(),
         parent: parent(path).map(str::to_owned),
+        aggregate: None,
+        counted_elsewhere: Vec::new(),
         hosts: hosts.all,
         eligible_hosts: hosts.eligible,
         capacity: named(snapshot, sums.iter().map(|(class, sum)| (*class, sum.capacity))),
@@ -321,11 +303,6 @@ pub(super) fn lies_in_any(snapshot: &Snapshot, slot: Slot, dimension: &str, path
     own.is_some_and(|own| paths.iter().any(|path| is_in_domain(own, path)))
 }
 
-/// The hosts: root providers without sharing providers, whose capacity belongs to no domain.
-fn hosts(snapshot: &Snapshot) -> impl Iterator<Item = Slot> {
-    snapshot.iter().filter(|slot| snapshot.is_host(*slot))
-}
-
 /// The paths of all domains around the domain `path`, and at the end `path` itself.
 pub(super) fn prefixes(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0);
@@ -335,11 +312,6 @@ pub(super) fn prefixes(path: &str) -> impl Iterator<Item = &str> {
 /// The path of the parent domain; `None` at the top.
 fn parent(path: &str) -> Option<&str> {
     path.rfind('/').filter(|at| *at > 0).map(|at| &path[..at])
-}
-
-/// The number of digits of an amount.
-fn digits(amount: i128) -> usize {
-    amount.checked_ilog10().unwrap_or_default() as usize + 1
 }
 
 /// Class, capacity and usage of the host's tree.

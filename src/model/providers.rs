@@ -22,7 +22,7 @@ use crate::search::{Description, ProviderId, ProviderRow, ProviderState, Snapsho
 
 pub use body::{decode_properties, encode, encode_properties};
 pub use listing::{ProviderField, ProviderListQuestion, ProviderPage, fetch_described, fetch_page};
-pub use states::{DomainState, SetStates, set_states};
+pub use states::{DomainState, HostOfDomain, SetStates, set_states};
 
 /// The standard trait that Nova's request filter forbids on the root provider of a host.
 pub const DISABLED_TRAIT: &str = "COMPUTE_STATUS_DISABLED";

@@ -8,6 +8,7 @@ mod call_usage;
 mod choices;
 mod claims;
 mod comparison;
+mod declared_domains;
 mod descriptions;
 mod domain_losses;
 mod domain_states;

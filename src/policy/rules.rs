@@ -220,6 +220,21 @@ rules! {
         "rule:placement:resource_providers:list and rule:placement:resource_providers:usages",
         "List the domains of a dimension.",
     );
+    DOMAINS_SHOW = authorize(
+        "placet:domains:show",
+        "rule:placement:resource_providers:aggregates:list",
+        "Show the aggregate of a domain.",
+    );
+    DOMAINS_UPDATE = authorize(
+        "placet:domains:update",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:aggregates:update",
+        "Make the members of an aggregate a domain.",
+    );
+    DOMAINS_DELETE = authorize(
+        "placet:domains:delete",
+        "rule:placement:resource_providers:update and rule:placement:resource_providers:aggregates:update",
+        "Take the aggregate from a domain.",
+    );
     TYPES_LIST = authorize("placet:types:list", "rule:placement:resource_providers:list", "List types.");
     TYPES_SHOW = authorize(
         "placet:types:show",

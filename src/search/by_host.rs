@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use super::candidate::{Candidate, Placement};
 use super::candidates::{CandidateIter, SearchVariant, candidates, candidates_by};
+use super::described_filter::HostFilter;
 use super::rank::Scoring;
-use super::request::Request;
+use super::request::{HostConditions, Request};
 use super::settings::SearchSettings;
 use super::snapshot::{AmountRules, AmountRulesByClass, BlockSlots, ClassId, Slot, Snapshot};
 use crate::error::Result;
@@ -119,6 +120,16 @@ pub fn eligible_hosts(snapshot: &Snapshot, request: &Request, settings: &SearchS
     let search = candidates_by(&variant, snapshot, request, settings)?;
     found.is_exact = each_of(search, None, |host, cost, _| found.add(host, cost))?;
     Ok(found)
+}
+
+/// The hosts with these properties and domains, in the order of memory. States do not count.
+pub fn hosts_within<'s>(snapshot: &'s Snapshot, conditions: &HostConditions) -> impl Iterator<Item = Slot> + use<'s> {
+    let filter = HostFilter::new(snapshot, conditions);
+    (0..snapshot.blocks.len()).flat_map(move |block| {
+        let hosts = snapshot.host_lanes(block);
+        let matching = |filter: &HostFilter| filter.matching(snapshot, block, hosts);
+        BlockSlots::new(block, filter.as_ref().map_or(hosts, matching))
+    })
 }
 
 /// The best candidate of one host.

@@ -111,6 +111,24 @@ impl Expression {
         self.0.is_none()
     }
 
+    /// The condition `name == value`, with a text.
+    pub fn is_text(name: &str, value: &str) -> Expression {
+        Expression(Some(Node::Comparison(Comparison {
+            name: name.into(),
+            operator: Operator::Equal,
+            literal: PropertyValue::Text(value.into()),
+        })))
+    }
+
+    /// True if both expressions are true.
+    pub fn and(self, other: Expression) -> Expression {
+        let both: Vec<Node> = [self.0, other.0].into_iter().flatten().collect();
+        match both.len() {
+            0 | 1 => Expression(both.into_iter().next()),
+            _ => Expression(Some(Node::And(both))),
+        }
+    }
+
     /// The comparisons, in the order of the text.
     pub fn comparisons(&self) -> Vec<&Comparison> {
         let mut found = Vec::new();

@@ -47,7 +47,7 @@ pub use block_slots::BlockSlots;
 pub use build::SHARING_TRAIT;
 pub use catalog::{Catalog, NameKinds};
 pub use change::{Delta, ProviderRow, SnapshotChange};
-pub use declarations::Declarations;
+pub use declarations::{Declarations, DomainKey, by_levels};
 pub use descriptions::{
     BUILT_IN_PROPERTIES, Description, Properties, PropertyValue, ProviderState, domain_path, is_in_domain,
 };

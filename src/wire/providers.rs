@@ -12,7 +12,7 @@ use serde::Deserialize;
 pub use self::answer::{PropertiesAnswer, properties_answer};
 use self::answer::{ProviderAnswer, ProviderList, answer};
 use self::body::{DescribeAllBody, DescribeBody, StateBody, describe};
-pub use self::body::{MAX_TEXT, PropertiesBody, describe_reported, properties};
+pub use self::body::{MAX_TEXT, PropertiesBody, check_dimension, check_levels, describe_reported, properties};
 use self::listing::{ListParameters, ProviderItem};
 pub use self::listing::{read_list, write_list, write_parts};
 use super::bad_request;

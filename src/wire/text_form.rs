@@ -80,7 +80,11 @@ pub fn mistake_of_domain(domain: &Domain) -> Option<&'static str> {
     mistake(&domain.dimension).or_else(|| mistake_of_path(&domain.path))
 }
 
-fn check_condition(name: &str, text: &str) -> Result<()> {
+/// Checks the texts in the condition of the parameter `name`.
+///
+/// # Errors
+/// [`Error::InvalidExpression`] with the column of the text.
+pub fn check_condition(name: &str, text: &str) -> Result<()> {
     let (expression, columns) = Expression::with_columns(text)?;
     for (comparison, column) in expression.comparisons().into_iter().zip(columns) {
         let is_of_name = NAMES_OF_PROVIDERS.contains(&&*comparison.name);

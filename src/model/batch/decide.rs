@@ -4,6 +4,7 @@
 mod aggregates;
 mod allocations;
 mod claims;
+mod domains;
 mod hosts;
 mod inventories;
 mod limits;

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::model::Model;
 use crate::model::domains::{go_on, search_hosts};
 use crate::search::snapshot::is_in_domain;
-use crate::search::{Domain, HOST_DIMENSION, ProviderState, Snapshot};
+use crate::search::{AggregateId, Domain, HOST_DIMENSION, ProviderState, Slot, Snapshot};
 
 /// The most hosts whose state a request sets.
 const MAX_HOSTS: usize = 1_000;
@@ -26,9 +26,17 @@ pub struct DomainState {
 /// The command that sets the state of hosts.
 #[derive(Debug, Clone)]
 pub struct SetStates {
-    /// Uuids of the hosts that a snapshot shows in the domain.
-    pub hosts: Vec<String>,
+    /// The hosts in the domain, as a snapshot shows the hosts, by uuid.
+    pub hosts: Vec<HostOfDomain>,
     pub wanted: DomainState,
+}
+
+/// A host in a domain.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostOfDomain {
+    pub uuid: String,
+    /// The aggregate behind the domain; `None` if the description names the domain.
+    pub aggregate: Option<AggregateId>,
 }
 
 impl DomainState {
@@ -87,17 +95,31 @@ pub async fn set_states(
     }
 }
 
-/// The uuids of the hosts in the domain, sorted.
-fn hosts_in(snapshot: &Snapshot, wanted: &DomainState, interrupt: &Interrupt) -> Result<Vec<String>> {
+/// The hosts in the domain, by uuid.
+fn hosts_in(snapshot: &Snapshot, wanted: &DomainState, interrupt: &Interrupt) -> Result<Vec<HostOfDomain>> {
     let mut found = Vec::new();
     // A pool in the domain goes down with the hosts.
     for host in snapshot.iter().filter(|slot| snapshot.parent(*slot).is_none()) {
         go_on(interrupt)?;
-        let path = snapshot.own_domain(host, &wanted.domain.dimension);
+        let path = snapshot.domain(host, &wanted.domain.dimension);
         if wanted.has_host(snapshot.uuid(host), path.map(|path| &**path)) {
-            found.push(snapshot.uuid(host).to_owned());
+            found.push(HostOfDomain {
+                uuid: snapshot.uuid(host).to_owned(),
+                aggregate: aggregate_of(snapshot, host, wanted),
+            });
         }
     }
     found.sort_unstable();
     Ok(found)
+}
+
+/// The aggregate behind the domain of a host; `None` if the description names the domain.
+fn aggregate_of(snapshot: &Snapshot, host: Slot, wanted: &DomainState) -> Option<AggregateId> {
+    let dimension = &wanted.domain.dimension;
+    if snapshot.own_domain(host, dimension).is_some() {
+        return None;
+    }
+    let counted = snapshot.domain(host, dimension)?;
+    let mut of_aggregates = snapshot.domains_of_aggregates(host, dimension).into_iter();
+    of_aggregates.find_map(|(aggregate, path)| (path == counted).then_some(aggregate))
 }

@@ -17,7 +17,7 @@ use crate::db::schema::{
     resource_provider_traits, resource_providers, traits,
 };
 use crate::db::{DbConnection, DbResult};
-use crate::model::{limits, types};
+use crate::model::{domains, limits, types};
 use crate::search::{AggregateId, Catalog, ClassId, Declarations, NameKinds, ProviderRow, TraitId};
 
 /// The names of all classes, by id.
@@ -53,7 +53,7 @@ fn declarations(conn: &mut DbConnection) -> DbResult<Declarations> {
     Ok(Declarations {
         limits: limits::normal_limits(conn)?,
         types: types::properties_of_types(conn)?,
-        ..Declarations::default()
+        domains: Arc::new(domains::aggregates_of_domains(conn)?),
     })
 }
 

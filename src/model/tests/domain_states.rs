@@ -3,7 +3,7 @@
 use super::descriptions::one;
 use super::multi_process::submit_together;
 use super::*;
-use crate::model::providers::{self, Described, DomainState, SetStates};
+use crate::model::providers::{self, Described, DomainState, HostOfDomain, SetStates};
 use crate::search::{Domain, PropertyValue, ProviderState};
 
 fn in_domain(dimension: &str, path: &str, state: ProviderState) -> DomainState {
@@ -136,9 +136,16 @@ async fn a_domain_without_hosts_or_with_more_than_1000_is_refused() {
     );
 }
 
+fn described_host(host: u32) -> HostOfDomain {
+    HostOfDomain {
+        uuid: uuid(host),
+        aggregate: None,
+    }
+}
+
 /// The command of a request that found the hosts before the rows changed.
 async fn set_late(f: &Fixture, hosts: &[u32], wanted: DomainState) -> Result<Vec<Described>> {
-    let hosts = hosts.iter().map(|host| uuid(*host)).collect();
+    let hosts = hosts.iter().map(|host| described_host(*host)).collect();
     f.model.submit(SetStates { hosts, wanted }).await
 }
 
@@ -174,7 +181,7 @@ async fn descriptions_that_change_at_the_same_time_keep_the_change_and_the_state
         let known = f.described(1).await;
         let mut change = one(1, known.generation, 100 + round, known.description.state);
         change.providers[0].description.domains = known.description.domains;
-        let hosts = vec![uuid(1), uuid(2)];
+        let hosts = vec![described_host(1), described_host(2)];
         let states = SetStates {
             hosts,
             wanted: in_domain("fault", "/d1", to),

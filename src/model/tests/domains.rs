@@ -6,25 +6,45 @@ use std::sync::mpsc::RecvTimeoutError;
 
 use super::workloads::{cluster, describe, place, put, role, spec, spread};
 use super::*;
-use crate::caller::CallerKey;
 use crate::model::domains::{self, DomainReport, Page};
 use crate::placing::Mode;
-use crate::search::{Interrupt, ProviderState};
+use crate::search::{HostConditions, Interrupt, ProviderState};
 
 async fn domains(f: &Fixture, dimension: &str) -> Vec<DomainReport> {
     pages(f, dimension, 1_000).await.concat()
+}
+
+/// The domains of a dimension, with the hosts for which the condition is true.
+pub(super) async fn domains_of(model: &Model, dimension: &str, condition: &str) -> Vec<DomainReport> {
+    let page = Page {
+        of_hosts: HostConditions {
+            condition: Arc::new(condition.parse().unwrap()),
+            ..HostConditions::default()
+        },
+        ..page(dimension, 1_000, None)
+    };
+    domains::list(model, page, &caller()).await.unwrap().0
+}
+
+/// The first page of a dimension.
+pub(super) fn all_domains(dimension: &str) -> Page {
+    page(dimension, 1_000, None)
+}
+
+fn page(dimension: &str, limit: usize, after: Option<String>) -> Page {
+    Page {
+        dimension: dimension.to_owned(),
+        of_hosts: HostConditions::default(),
+        limit,
+        after,
+    }
 }
 
 /// All pages of at most `limit` domains.
 async fn pages(f: &Fixture, dimension: &str, limit: usize) -> Vec<Vec<DomainReport>> {
     let (mut pages, mut after) = (Vec::new(), None);
     loop {
-        let page = Page {
-            dimension: dimension.to_owned(),
-            limit,
-            after,
-        };
-        let (found, next) = domains::list(&f.model, page, &CallerKey::of_address(None))
+        let (found, next) = domains::list(&f.model, page(dimension, limit, after), &caller())
             .await
             .unwrap();
         pages.push(found);
@@ -44,6 +64,43 @@ async fn e4_of_seven_hosts_dealt_to_five_domains_the_first_two_are_heavy() {
     assert_eq!(found.iter().map(|it| it.hosts).collect::<Vec<_>>(), [2, 2, 1, 1, 1]);
     let heavy: Vec<bool> = found.iter().map(|it| it.is_heavy).collect();
     assert_eq!(heavy, [true, true, false, false, false]);
+}
+
+/// A host in a domain of `fault`, with a type.
+async fn typed(f: &mut Fixture, host: u32, kind: &str, path: &str) {
+    f.host(host, 10).await.unwrap();
+    let mut described = super::descriptions::one(host, None, 1, ProviderState::Up);
+    let description = &mut described.providers[0].description;
+    description.kind = Some(kind.into());
+    description.domains = [("fault".into(), path.into())].into();
+    f.model.submit(described).await.unwrap();
+}
+
+/// Seven hosts of a first type and three of a second on five domains: two hosts in each, so no domain is heavy by all.
+/// Of the first type alone, the first two domains are heavy.
+#[actix_web::test]
+async fn of_seven_hosts_of_one_type_and_three_of_another_on_five_domains_the_first_type_is_heavy() {
+    let mut f = fixture();
+    for n in 0..10_u32 {
+        let kind = if n < 7 { "first" } else { "second" };
+        typed(&mut f, n + 1, kind, &format!("fd{}", n % 5)).await;
+    }
+    f.model.submit(claim(100, 1, "VCPU", 4, Expected::New)).await.unwrap();
+    let heavy = |found: &[DomainReport]| found.iter().map(|it| (it.hosts, it.is_heavy)).collect::<Vec<_>>();
+    let all = domains_of(&f.model, "fault", "").await;
+    assert_eq!(heavy(&all), [(2, false); 5]);
+    assert_eq!(all[0].loss.free_elsewhere["VCPU"], 80);
+    let first = domains_of(&f.model, "fault", "ProviderType == first").await;
+    assert_eq!(
+        heavy(&first),
+        [(2, true), (2, true), (1, false), (1, false), (1, false)]
+    );
+    assert_eq!((first[0].capacity["VCPU"], first[0].usage["VCPU"]), (20, 4));
+    assert_eq!((first[0].loss.siblings, first[0].loss.free_elsewhere["VCPU"]), (5, 50));
+    let second = domains_of(&f.model, "fault", "ProviderType == second").await;
+    assert_eq!(heavy(&second), [(1, false); 3]);
+    let paths: Vec<&str> = second.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!((paths, second[0].loss.siblings), (vec!["fd2", "fd3", "fd4"], 3));
 }
 
 /// Ten hosts in ten upgrade domains, each with `capacity` and a load of `used`.
@@ -182,13 +239,8 @@ async fn hostile_08_a_page_ends_by_the_length_of_its_reports_before_further_repo
     // A page whose number of domains is its limit takes as many steps.
     let snapshot = f.model.snapshot().await.unwrap();
     let steps = [1_000, counts[0]].map(|limit| {
-        let (interrupt, dimension) = (Interrupt::default(), "fault".to_owned());
-        let page = Page {
-            dimension,
-            limit,
-            after: None,
-        };
-        let (found, next) = domains::page_of(&snapshot, &page, &interrupt).unwrap();
+        let interrupt = Interrupt::default();
+        let (found, next) = domains::page_of(&snapshot, &page("fault", limit, None), &interrupt).unwrap();
         assert_eq!(next.as_ref(), found.last().map(|it| &it.path));
         (found.len(), interrupt.spent())
     });

@@ -334,7 +334,7 @@ fn the_snapshot_is_loaded_in_a_constant_number_of_statements() {
         })
         .expect("parts");
     let rows: Vec<_> = rows.collect();
-    assert_eq!(statements, 10);
+    assert_eq!(statements, 11);
     assert_eq!(catalog.class_id("CUSTOM_GOLD"), Some(ClassId(10000)));
     assert_eq!(catalog.aggregate_id("B0"), Some(AggregateId(1)));
     let node = catalog.trait_id("COMPUTE_NODE").expect("a standard trait");

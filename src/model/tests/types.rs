@@ -1,5 +1,6 @@
 //! The types of providers: generations, deletion, peers, and the effect of a changed type on all providers.
 
+use super::domains::domains_of;
 use super::workloads::{place, stored, violated};
 use super::*;
 use crate::error::ReasonCode;
@@ -173,6 +174,7 @@ async fn a_changed_type_changes_which_hosts_a_workload_may_use() {
             .all(|host| [uuid(1), uuid(2)].contains(&(*host).to_owned())),
         "{hosts:?}"
     );
+    assert_eq!(domains_of(&f.model, "none", "a == 1").await, []);
     // The placed replicas break the condition now.
     set(&f.model, Some(1), &[("a", 2)]).await.unwrap();
     let shown = violated(&f.model).await;

@@ -55,6 +55,8 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
             "resource_providers:update",
             &[
                 "placet:hosts:report",
+                "placet:domains:update",
+                "placet:domains:delete",
                 "placet:types:update",
                 "placet:types:delete",
                 "placet:providers:update",
@@ -63,6 +65,11 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
         (
             "resource_providers:traits:update",
             &["placet:types:update", "placet:types:delete", "placet:providers:update"],
+        ),
+        ("resource_providers:aggregates:list", &["placet:domains:show"]),
+        (
+            "resource_providers:aggregates:update",
+            &["placet:domains:update", "placet:domains:delete"],
         ),
         (
             "resource_providers:inventories:list",

@@ -236,7 +236,7 @@ fn is_property_name(name: &str) -> bool {
 }
 
 /// Checks the length and the levels of the path of a domain.
-fn check_levels(path: &str, domain: &str, max: usize, mistakes: &mut Vec<String>) {
+pub fn check_levels(path: &str, domain: &str, max: usize, mistakes: &mut Vec<String>) {
     if domain.contains("//") {
         mistakes.push(format!("{path}: a level of the path is empty, because of //"));
     }
@@ -244,7 +244,7 @@ fn check_levels(path: &str, domain: &str, max: usize, mistakes: &mut Vec<String>
 }
 
 /// Checks the name of a dimension.
-fn check_dimension(path: &str, dimension: &str, mistakes: &mut Vec<String>) {
+pub fn check_dimension(path: &str, dimension: &str, mistakes: &mut Vec<String>) {
     if !is_property_name(dimension) {
         mistakes.push(format!(
             "{path}: a dimension begins with a letter or _, and has at most {MAX_TEXT} letters, digits, _, . and -"

@@ -21,7 +21,7 @@ pub const RARE: usize = MANY;
 const PLACES: usize = 10;
 
 /// placet's tables whose rows are made above, by requests, or by processes.
-const NOT_FILLED: [&str; 12] = [
+const NOT_FILLED: [&str; 13] = [
     "placet_migrations",
     "placet_writers",
     "placet_changes",
@@ -31,6 +31,7 @@ const NOT_FILLED: [&str; 12] = [
     "placet_claims",
     "placet_descriptions",
     "placet_types",
+    "placet_domains",
     "placet_workloads",
     "placet_neighbours",
     "placet_replicas",
@@ -112,6 +113,10 @@ pub fn rows() -> String {
         format!(
             r#"placet_types (name, created_at, generation, body)
              SELECT 'TYPE_' || i, {now}, 1, '{{"CUSTOM_1": 1, "CUSTOM_2": "x"}}' FROM n"#
+        ),
+        format!(
+            "placet_domains (dimension, path, created_at, generation, aggregate)
+             SELECT 'aggregate', 'az/r' || i, {now}, 1, printf('44444444-4444-4444-8444-%012d', i) FROM n"
         ),
         format!(
             "placet_workloads (uuid, project_id, name, user_id, created_at, generation, revision, body, named)

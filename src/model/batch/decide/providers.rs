@@ -20,7 +20,9 @@ use crate::model::batch::command::{Load, Write};
 use crate::model::batch::footprint::{Footprint, Reach};
 use crate::model::batch::generation_moves::GENERATION_MAX;
 use crate::model::batch::state::State;
-use crate::model::providers::{DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, SetStates};
+use crate::model::providers::{
+    DISABLED_TRAIT, Describe, DescribeAll, Described, DescriptionRow, HostOfDomain, SetStates,
+};
 use crate::search::{Description, ProviderId, ProviderState, TraitId};
 
 /// An allowed description of a provider, and the changes.
@@ -69,7 +71,7 @@ impl Write for SetStates {
     type Answer = Vec<Described>;
 
     fn add_to<'a>(&'a self, footprint: &mut Footprint<'a>) {
-        footprint.add_described(self.hosts.iter().map(String::as_str));
+        footprint.add_described(self.hosts.iter().map(|host| host.uuid.as_str()));
     }
 
     fn load(&self) -> Load {
@@ -81,16 +83,19 @@ impl Write for SetStates {
     fn decide(&self, state: &mut State, _: &Rules) -> Result<Vec<Described>> {
         let SetStates { hosts, wanted } = self;
         let (mut ids, mut providers) = (Vec::new(), Vec::new());
-        for host in hosts {
-            let Some(id) = state.find_provider(host) else { continue };
-            let is_root = state.provider(id).is_some_and(|row| row.parent.is_none());
+        for HostOfDomain { uuid, aggregate } in hosts {
+            let Some(id) = state.find_provider(uuid) else { continue };
+            let Some(provider) = state.provider(id) else { continue };
+            let is_root = provider.parent.is_none();
+            let is_member = aggregate.is_some_and(|aggregate| provider.aggregates.contains(&aggregate));
             let row = state.description(id);
             let description = row.map(|row| row.description.clone()).unwrap_or_default();
             let path = description.domains.get(&wanted.domain.dimension);
-            if is_root && wanted.has_host(host, path.map(|path| &**path)) {
+            let is_in_domain = wanted.has_host(uuid, path.map(|path| &**path)) || path.is_none() && is_member;
+            if is_root && is_in_domain {
                 ids.push(id);
                 providers.push(Describe {
-                    provider: host.clone(),
+                    provider: uuid.clone(),
                     name: None,
                     generation: row.map(|row| row.generation),
                     description: Description {

@@ -66,6 +66,13 @@ impl State {
         }
     }
 
+    /// The domain in a dimension by the aggregates of a provider.
+    pub fn domain_of_aggregates(&mut self, id: ProviderId, dimension: &str) -> Option<Arc<str>> {
+        let aggregates = self.provider(id)?.aggregates.clone();
+        let catalog = self.base.catalog();
+        catalog.domain_of_aggregates(aggregates.into_iter(), dimension)
+    }
+
     /// The descriptions changed by the batch, with the rows before and after. Deleted rows are left out.
     pub fn changed_descriptions(&self) -> impl Iterator<Item = (ProviderId, Option<&DescriptionRow>, &DescriptionRow)> {
         changed(&self.own.descriptions).filter_map(|(id, entry)| Some((*id, entry.base.as_ref(), entry.now.as_ref()?)))

@@ -7,7 +7,8 @@ use diesel::prelude::*;
 use super::super::{Inventory, Level, uuid};
 use super::{descriptions, hosts, workloads};
 use crate::db::schema::{
-    consumers, placet_descriptions, placet_limits, placet_types, placet_workloads, resource_providers as provider_rows,
+    consumers, placet_descriptions, placet_domains, placet_limits, placet_types, placet_workloads,
+    resource_providers as provider_rows,
 };
 use crate::db::{DbConnection, DbResult};
 use crate::model::allocations::{Claim, ConsumerClaim, Expected, Owner, Release, Takeover};
@@ -62,6 +63,8 @@ pub struct Known {
     pub descriptions: HashMap<String, i64>,
     pub limits: HashMap<String, i64>,
     pub types: HashMap<String, i64>,
+    /// Of declared domains of the dimension `fault`, by path.
+    pub domains: HashMap<String, i64>,
     pub workloads: HashMap<String, i64>,
     /// How often workloads whose rules name a workload changed.
     pub named: HashMap<String, i64>,
@@ -75,6 +78,7 @@ impl Known {
         let described = placet_descriptions::table.select((placet_descriptions::uuid, placet_descriptions::generation));
         let limits = placet_limits::table.select((placet_limits::resource_class, placet_limits::generation));
         let types = placet_types::table.select((placet_types::name, placet_types::generation));
+        let domains = placet_domains::table.select((placet_domains::path, placet_domains::generation));
         let workloads = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::generation));
         let named = placet_workloads::table.select((placet_workloads::uuid, placet_workloads::named));
         Ok(Known {
@@ -83,6 +87,7 @@ impl Known {
             descriptions: wide(described.load(conn)?),
             limits: limits.load::<(String, i64)>(conn)?.into_iter().collect(),
             types: types.load::<(String, i64)>(conn)?.into_iter().collect(),
+            domains: domains.load::<(String, i64)>(conn)?.into_iter().collect(),
             workloads: workloads.load::<(String, i64)>(conn)?.into_iter().collect(),
             named: named.load::<(String, i64)>(conn)?.into_iter().collect(),
         })
@@ -224,7 +229,8 @@ pub fn command(rng: &mut Rng, known: &Known, level: Level) -> Command {
             descriptions::set_limit(rng, known, class)
         }
         26..28 => descriptions::on_types(rng, known),
-        28..42 => on_inventories(rng, known),
+        28..30 => descriptions::on_domains(rng, known, &AGGREGATES),
+        30..42 => on_inventories(rng, known),
         42..54 => on_traits_and_aggregates(rng, known),
         54..58 => on_classes(rng),
         58..60 => hosts::report(rng),

@@ -1,12 +1,12 @@
-//! Random descriptions of few providers with few words, and random normal limits and types.
+//! Random descriptions of few providers with few words, and random normal limits, types and domains of aggregates.
 
 use std::sync::Arc;
 
 use super::commands::{Known, Rng, provider};
 use crate::model::batch::command::{Command, Write};
-use crate::model::providers::{Describe, DescribeAll, DomainState, SetStates};
-use crate::model::{limits, types};
-use crate::search::{Description, Domain, NormalLimit, PropertyValue, ProviderState};
+use crate::model::providers::{Describe, DescribeAll, DomainState, HostOfDomain, SetStates};
+use crate::model::{domains, limits, types};
+use crate::search::{AggregateId, Description, Domain, NormalLimit, PropertyValue, ProviderState};
 
 pub const PATHS: [&str; 5] = ["/d1", "/d1/r1", "/d1/r2", "/d10", "/d2/r1"];
 
@@ -55,7 +55,12 @@ fn state(rng: &mut Rng) -> ProviderState {
 
 /// Sets the state of some providers, of which few are hosts in the domain.
 pub fn set_states(rng: &mut Rng) -> Command {
-    let mut hosts: Vec<String> = (0..=rng.below(4)).map(|_| provider(rng)).collect();
+    let aggregate = rng.chance(30).then_some(AggregateId(1));
+    let host = |rng: &mut Rng| HostOfDomain {
+        uuid: provider(rng),
+        aggregate,
+    };
+    let mut hosts: Vec<HostOfDomain> = (0..=rng.below(4)).map(|_| host(rng)).collect();
     hosts.sort_unstable();
     hosts.dedup();
     let domain = Domain {
@@ -80,6 +85,25 @@ pub fn on_types(rng: &mut Rng, known: &Known) -> Command {
         name,
         generation,
         properties: description(rng).properties,
+    }
+    .into_command()
+}
+
+/// Declares a domain of `fault`, or takes the aggregate from the domain.
+pub fn on_domains(rng: &mut Rng, known: &Known, aggregates: &[&str]) -> Command {
+    let path = rng.of(&PATHS);
+    let generation = generation(rng, known.domains.get(path));
+    let key = domains::DeclaredKey::new(&Domain {
+        dimension: "fault".into(),
+        path: path.into(),
+    });
+    if rng.chance(25) {
+        return domains::Delete { key, generation }.into_command();
+    }
+    domains::Set {
+        key,
+        generation,
+        aggregate: rng.of(aggregates).to_owned(),
     }
     .into_command()
 }

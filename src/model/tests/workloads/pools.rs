@@ -2,6 +2,7 @@
 
 use super::super::call_usage::{fixed, pair, set_total};
 use super::super::choices::{claimed, first_of, reasons, refusal};
+use super::super::domains::all_domains;
 use super::*;
 use crate::model::workloads::WithinRule;
 use crate::model::{aggregates, traits};
@@ -318,11 +319,7 @@ async fn found_p13_domains_and_sums_count_no_pool_as_a_host() {
     describe(&f.model, 22, None, ("-", "pools"), ProviderState::Up).await;
     let snapshot = f.model.snapshot().await.unwrap();
     let page = |dimension: &str| {
-        let page = crate::model::domains::Page {
-            dimension: dimension.to_owned(),
-            limit: 10,
-            after: None,
-        };
+        let page = all_domains(dimension);
         crate::model::domains::page_of(&snapshot, &page, &Interrupt::default())
             .unwrap()
             .0

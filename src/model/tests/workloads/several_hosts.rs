@@ -1,5 +1,6 @@
 //! Consumers with allocations on several hosts, as Nova leaves these consumers after an evacuation.
 
+use super::super::domains::all_domains;
 use super::neighbours::apart_from;
 use super::violations::{listed, page, report};
 use super::*;
@@ -117,12 +118,7 @@ async fn found_p4_the_domains_of_each_host_stay_and_have_the_usage() {
         assert!(matches!(refused, Error::DomainInUse { .. }), "host {host}: {refused:?}");
     }
     let snapshot = f.model.snapshot().await.unwrap();
-    let all = domains::Page {
-        dimension: "fault".to_owned(),
-        limit: 10,
-        after: None,
-    };
-    let (found, _) = domains::page_of(&snapshot, &all, &Interrupt::default()).unwrap();
+    let (found, _) = domains::page_of(&snapshot, &all_domains("fault"), &Interrupt::default()).unwrap();
     let used = |path: &str| {
         found
             .iter()

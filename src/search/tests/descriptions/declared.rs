@@ -1,6 +1,7 @@
 //! The properties of types and the domains of aggregates: single cases with names.
 
 use super::*;
+use crate::search::hosts_within;
 
 fn of_type(kind: &str) -> Description {
     Description {
@@ -160,12 +161,24 @@ fn a_member_of_an_aggregate_is_in_the_domain_unless_a_description_names_one() {
             .collect::<Vec<_>>(),
         ["fault"]
     );
+    let within = HostConditions {
+        in_domains: vec![Domain {
+            dimension: "fault".into(),
+            path: "/d1".into(),
+        }],
+        ..HostConditions::default()
+    };
+    let hosts: Vec<i32> = hosts_within(&snapshot, &within)
+        .map(|slot| snapshot.id(slot).0)
+        .collect();
+    assert_eq!(hosts, [1]);
     // The host leaves the aggregate.
     let left = snapshot.apply(&SnapshotChange {
         reloaded: vec![member(host(1), &[2])],
         ..SnapshotChange::default()
     });
     assert_eq!(domain_of(&left, 1), Some("/d2".to_owned()));
+    assert_eq!(hosts_within(&left, &within).count(), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! dimensions, unless the request is forced. The domains of a sharing provider may change: the provider is no host, and
 //! no rule is about its domains.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Reason, ReasonCode, Reasons, Result};
@@ -20,11 +20,12 @@ pub fn check(state: &mut State, descriptions: &[Describe], ids: &[ProviderId], r
         if !is_root || state.is_sharing(*id) {
             continue;
         }
-        let changed = changed(state, *id, new);
-        if changed.is_empty() {
+        let workloads = state.workloads_on(*id);
+        if workloads.is_empty() {
             continue;
         }
-        for (workload, body) in state.workloads_on(*id) {
+        let changed = changed(state, *id, new);
+        for (workload, body) in workloads {
             let spec = read_spec(&body).ok();
             let own = spec.as_ref().map(|spec| spec.own_dimensions());
             // The default rule is about existing dimensions, and a workload of one needs no domain.
@@ -54,17 +55,24 @@ pub fn check(state: &mut State, descriptions: &[Describe], ids: &[ProviderId], r
 }
 
 /// The dimensions in which the provider's domain changes, with the domain before the change: empty if there was none.
-fn changed(state: &State, id: ProviderId, new: &Describe) -> Vec<(Arc<str>, Arc<str>)> {
-    let none = BTreeMap::new();
-    let before = state.description(id).map_or(&none, |row| &row.description.domains);
+///
+/// Without a domain in the description, the aggregates of the provider give the domain.
+fn changed(state: &mut State, id: ProviderId, new: &Describe) -> Vec<(Arc<str>, Arc<str>)> {
+    let row = state.description(id);
+    let before = row.map(|row| row.description.domains.clone()).unwrap_or_default();
     let after = &new.description.domains;
-    let dimensions: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
-    let changed = dimensions
-        .into_iter()
-        .filter(|name| before.get(*name) != after.get(*name));
+    let mut changed = Vec::new();
+    for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+        if before.get(name) == after.get(name) {
+            continue;
+        }
+        let of_aggregates = state.domain_of_aggregates(id, name);
+        let before = before.get(name).or(of_aggregates.as_ref());
+        if before != after.get(name).or(of_aggregates.as_ref()) {
+            changed.push((Arc::clone(name), before.cloned().unwrap_or_else(|| "".into())));
+        }
+    }
     changed
-        .map(|name| (Arc::clone(name), before.get(name).cloned().unwrap_or_else(|| "".into())))
-        .collect()
 }
 
 fn in_use(new: &Describe, dimension: &str, path: &str, workload: &str) -> Reason {

@@ -1,8 +1,7 @@
 //! Rows of the requirements about room, types and the members of an answer: places A7, A9 and A31.
 
 use super::*;
-use crate::caller::CallerKey;
-use crate::model::domains::{self, Page};
+use crate::model::tests::domains::domains_of;
 
 /// Places A7: each of 20 zones has two of 40 replicas. Without a zone the other 19 carry 100/19 percent each.
 #[actix_web::test]
@@ -13,14 +12,7 @@ async fn found_p20_a7_twenty_zones_with_forty_replicas_have_two_each() {
     let report = place(&f.model, put(WORKLOAD, None, spec(40, None))).await.unwrap();
     assert_eq!(counts(&report, "fault"), [2; 20]);
     assert_eq!((modes(&report), report.spread[0].limit), (vec![MaxDifference], Some(2)));
-    let page = Page {
-        dimension: "fault".to_owned(),
-        limit: 1_000,
-        after: None,
-    };
-    let (found, _) = domains::list(&f.model, page, &CallerKey::of_address(None))
-        .await
-        .unwrap();
+    let found = domains_of(&f.model, "fault", "").await;
     let zones = found.iter().filter(|it| it.path.starts_with("fd:/"));
     assert_eq!(zones.map(|it| it.loss.siblings).collect::<Vec<_>>(), [20; 20]);
 }
