@@ -131,7 +131,7 @@ impl Catalog {
     }
 
     /// As this catalog, with these normal limits, by the names of classes.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "bench"))]
     pub fn with_limits(&self, limits: BTreeMap<Arc<str>, NormalLimit>) -> Self {
         self.with_declarations(Arc::new(Declarations {
             limits,
