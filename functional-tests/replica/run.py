@@ -21,6 +21,7 @@ CONSUMER = "11111111-1111-4111-8111-111111111111"
 ROUTES = "GET /usages, GET  /allocations/{consumer_uuid} ,"
 KNOWN = ("GET /usages", "GET /allocations/{consumer_uuid}", "GET /resource_providers/{uuid}/inventories")
 FIELDS = {"{uuid}": HOST, "{consumer_uuid}": CONSUMER, "{resource_class}": "VCPU", "{class}": "VCPU",
+          "{dimension}": "fault", "{path}": "az1",
           "{workload_uuid}": CONSUMER}
 
 
@@ -39,6 +40,8 @@ def prepare(rest):
     rest.must("POST", "/resource_providers", {"name": "host", "uuid": HOST})
     rest.must("PUT", f"/resource_providers/{HOST}/inventories", {
         "resource_provider_generation": 0, "inventories": {"VCPU": {"total": 8}}})
+    rest.must("PUT", "/v1/types/VCPU", {"generation": None, "properties": {}})
+    rest.must("PUT", "/v1/domains/fault/az1", {"generation": None, "aggregate": HOST})
     rest.must("PUT", f"/v1/workloads/{CONSUMER}", {
         "generation": None, "name": "none", "project_id": "p", "user_id": "u",
         "roles": [{"name": "member", "count": 0, "query": "resources=VCPU:1"}]})

@@ -22,7 +22,7 @@ pub type DomainKey = (Arc<str>, Arc<str>);
 
 /// The path of a provider whose aggregates are several domains of a dimension: the first by text of the innermost
 /// paths. So a rack counts before the zone around the rack.
-pub fn counted_path<'p>(mut paths: Vec<&'p Arc<str>>) -> Option<&'p Arc<str>> {
+pub fn counted_path(mut paths: Vec<&Arc<str>>) -> Option<&Arc<str>> {
     // In this order a path inside a path follows at once.
     paths.sort_unstable_by(|one, other| by_levels(one).cmp(by_levels(other)));
     paths.dedup();
