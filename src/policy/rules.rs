@@ -217,7 +217,8 @@ rules! {
     );
     DOMAINS_LIST = authorize(
         "placet:domains:list",
-        "rule:placement:resource_providers:list and rule:placement:resource_providers:usages",
+        "rule:placement:resource_providers:list and rule:placement:resource_providers:usages and \
+         rule:placement:resource_providers:aggregates:list",
         "List the domains of a dimension.",
     );
     DOMAINS_SHOW = authorize(

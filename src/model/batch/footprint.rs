@@ -38,8 +38,9 @@ pub struct Footprint<'a> {
     pub parents: BTreeSet<&'a str>,
     /// Whether a consumer has a choice of which each candidate names a held provider.
     pub is_blocked: bool,
-    /// Whether a claim has a choice: the states of `providers` are needed, and of the providers above.
-    pub has_choices: bool,
+    /// Whether the states of `providers` are needed, and of the providers above: a claim has a choice, or replicas
+    /// leave a lost host.
+    pub needs_states: bool,
     /// The `providers` whose whole trees are needed.
     pub trees: BTreeSet<&'a str>,
     /// Names of classes in claims. All other commands are decided on all classes.
@@ -111,7 +112,7 @@ impl<'a> Footprint<'a> {
 
     /// Adds all candidates that name no held provider. A list that consumers share is added once.
     pub fn add_choices(&mut self, consumers: &'a [ConsumerChoice]) {
-        self.has_choices |= !consumers.is_empty();
+        self.needs_states |= !consumers.is_empty();
         let none = BTreeSet::new();
         let held = self.held.unwrap_or(&none);
         let is_free = |candidate: &&ClaimCandidate| !candidate.names_any(held);

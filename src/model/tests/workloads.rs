@@ -198,6 +198,19 @@ fn figures_of(refusal: &NoPlace, code: ReasonCode) -> Option<(i64, i64)> {
     reasons.find_map(|it| it.requested.zip(it.free))
 }
 
+/// Three sites with three hosts each, and three upgrade domains across the sites.
+const NINE: [(&str, &str); 9] = [
+    ("fd:/dc1/r0", "UD1"),
+    ("fd:/dc1/r0", "UD2"),
+    ("fd:/dc1/r0", "UD3"),
+    ("fd:/dc2/r0", "UD1"),
+    ("fd:/dc2/r0", "UD2"),
+    ("fd:/dc2/r0", "UD3"),
+    ("fd:/dc3/r0", "UD1"),
+    ("fd:/dc3/r0", "UD2"),
+    ("fd:/dc3/r0", "UD3"),
+];
+
 const SITES: [(&str, &str); 6] = [
     ("fd:/a", "1"),
     ("fd:/a", "2"),

@@ -66,7 +66,10 @@ fn hostile_14_a_closed_rule_of_openstack_closes_the_native_routes_that_do_the_sa
             "resource_providers:traits:update",
             &["placet:types:update", "placet:types:delete", "placet:providers:update"],
         ),
-        ("resource_providers:aggregates:list", &["placet:domains:show"]),
+        (
+            "resource_providers:aggregates:list",
+            &["placet:domains:list", "placet:domains:show"],
+        ),
         (
             "resource_providers:aggregates:update",
             &["placet:domains:update", "placet:domains:delete"],

@@ -37,7 +37,7 @@ fn is_read_by_one_statement(footprint: &Footprint<'_>) -> bool {
 /// The rows of the footprint, at one moment. `None` if the statement cannot read all rows:
 /// - [`is_read_by_one_statement`] is false.
 /// - A provider is not in the snapshot, or has a different id there.
-/// - A claim with a choice names a provider that is not up in the snapshot: another process may have changed the state.
+/// - States are needed, and a named provider is not up in the snapshot: another process may have changed the state.
 /// - Two consumers are equal to the database, or the keys are too many.
 pub fn claim_rows(
     conn: &mut DbConnection,
@@ -52,7 +52,7 @@ pub fn claim_rows(
         return Ok(None);
     }
     let provider_ids = footprint.known_providers(snapshot);
-    if footprint.has_choices && !lineage::are_up(snapshot, &provider_ids) {
+    if footprint.needs_states && !lineage::are_up(snapshot, &provider_ids) {
         return Ok(None);
     }
     let keys = ClaimKeys {

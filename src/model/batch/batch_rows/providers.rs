@@ -61,7 +61,7 @@ pub fn providers(
     let catalog = catalog(conn, footprint, known)?;
     let rows = load::providers(conn, &ids.read)?;
     let names = names_of(conn, footprint, &rows)?;
-    let lineage = if footprint.has_choices {
+    let lineage = if footprint.needs_states {
         Lineage::of_rows(conn, &rows)?
     } else {
         Lineage::default()

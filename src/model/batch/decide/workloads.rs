@@ -38,7 +38,7 @@ impl Write for Set {
         let released = self.released.iter().map(|(consumer, _)| consumer.as_str());
         footprint.consumers.extend(standing.chain(released));
         footprint.providers.extend(self.lost.iter().map(|it| it.host.as_str()));
-        footprint.has_choices |= !self.lost.is_empty();
+        footprint.needs_states |= !self.lost.is_empty();
         let hosts = self.hosts.iter().map(|it| it.host.as_str());
         footprint.providers.extend(hosts.clone());
         footprint.compared_hosts.extend(hosts);

@@ -70,19 +70,6 @@ fn modes(report: &Report) -> Vec<Mode> {
     report.spread.iter().map(|it| it.mode).collect()
 }
 
-/// Nine hosts in three sites and three upgrade domains.
-const NINE: [(&str, &str); 9] = [
-    ("fd:/dc1/r0", "UD1"),
-    ("fd:/dc1/r0", "UD2"),
-    ("fd:/dc1/r0", "UD3"),
-    ("fd:/dc2/r0", "UD1"),
-    ("fd:/dc2/r0", "UD2"),
-    ("fd:/dc2/r0", "UD3"),
-    ("fd:/dc3/r0", "UD1"),
-    ("fd:/dc3/r0", "UD2"),
-    ("fd:/dc3/r0", "UD3"),
-];
-
 #[actix_web::test]
 async fn e1_e11_e13_nine_hosts() {
     let f = occupied(&NINE).await;

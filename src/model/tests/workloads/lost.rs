@@ -12,19 +12,6 @@ use crate::model::workloads::Planned;
 
 const LOST: ProviderState = ProviderState::Lost;
 
-/// Three sites with three hosts each, and three upgrade domains across the sites.
-const NINE: [(&str, &str); 9] = [
-    ("fd:/dc1/r0", "UD1"),
-    ("fd:/dc1/r0", "UD2"),
-    ("fd:/dc1/r0", "UD3"),
-    ("fd:/dc2/r0", "UD1"),
-    ("fd:/dc2/r0", "UD2"),
-    ("fd:/dc2/r0", "UD3"),
-    ("fd:/dc3/r0", "UD1"),
-    ("fd:/dc3/r0", "UD2"),
-    ("fd:/dc3/r0", "UD3"),
-];
-
 fn replacing(put: Put) -> Put {
     Put {
         replaces_lost: true,
